@@ -39,7 +39,8 @@ test('read tells what a file says, also of one with ops that are not known', () 
   model.dispose();
   const odd = file.model({ nodes: [file.node('Sing', ['x'], ['y'], file.field(3, 'aria'), file.field(7, 'opera'))], inputs: [file.value('x', 1, [2])], outputs: [file.value('y', 1, [2])] });
   assert.throws(() => onnx.load(odd), { code: 'unsupported' });
-  assert.deepEqual(onnx.read(odd).nodes, [{ name: 'aria', op: 'opera.Sing', inputs: ['x'], outputs: ['y'] }]);
+  assert.deepEqual(onnx.read(odd).nodes, [{ name: 'aria', op: 'opera.Sing', inputs: ['x'], outputs: ['y'], inside: [] }]);
+  assert.deepEqual(onnx.read(branches()).nodes[2].inside.sort(), ['b', 'b', 'doubled', 'doubled', 'v', 'w']);
   assert.throws(() => onnx.read(new Uint8Array(0)), { name: 'SinterError', message: /there is no graph in it/ });
 });
 

@@ -6,8 +6,8 @@ import type { GraphProto, NodeProto, ValueInfo } from './model.js';
 
 const { shown } = internals;
 
-/** The names that a node uses, those that graphs inside of it use among them. */
-function namesUsed(node: NodeProto): string[] {
+/** The names that a node uses: its inputs, then those that graphs inside of it use. */
+export function namesUsed(node: NodeProto): string[] {
   const names: string[] = [];
   for (const pending = [node]; pending.length > 0; ) {
     const { inputs, attributes } = pending.pop()!;

@@ -3,6 +3,7 @@
 import { internals } from '../index.js';
 import { portOf, type Port } from './load.js';
 import { readModel } from './model.js';
+import { namesUsed } from './part.js';
 import { keyOf } from './plan.js';
 import { typeName } from './types.js';
 
@@ -14,6 +15,8 @@ export interface OnnxNode {
   /** Names of values and weights; '' where an input is left out. */
   inputs: string[];
   outputs: string[];
+  /** Names that graphs inside of it use, their own and those from outside. */
+  inside: string[];
 }
 
 export interface OnnxWeight {
@@ -47,7 +50,7 @@ export function read(bytes: Uint8Array | ArrayBuffer): OnnxFile {
     opsets: Object.fromEntries(opsets),
     inputs: graph.inputs.filter(({ name }) => !initial.has(name)).map(portOf),
     outputs: graph.outputs.map(portOf),
-    nodes: graph.nodes.map((node) => ({ name: node.name, op: keyOf(node), inputs: node.inputs, outputs: node.outputs })),
+    nodes: graph.nodes.map((node) => ({ name: node.name, op: keyOf(node), inputs: node.inputs, outputs: node.outputs, inside: namesUsed(node).slice(node.inputs.length) })),
     weights: graph.initializers.map(({ name, type, dims }) => ({ name, dtype: typeName(type), shape: dims })),
     functions: functions.map(({ name }) => name),
   };

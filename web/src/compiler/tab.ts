@@ -2,6 +2,7 @@
 // opened, so that the training page starts without it.
 
 import '../style/code.css';
+import '../style/graph.css';
 import '../style/compiler.css';
 import { ProgramEditor } from '../program/editor.ts';
 import { PROGRAMS } from '../program/list.ts';

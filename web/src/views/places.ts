@@ -1,5 +1,5 @@
-// The places of the page - training, fit, logic, compiler, bench - as tabs and in the address (#fit, #logic, #compiler,
-// #bench). The code of all but the first is loaded when they are first opened.
+// The places of the page - training, models, fit, logic, compiler, bench - as tabs and in the address (#models, #fit,
+// #logic, #compiler, #bench). The code of all but the first is loaded when they are first opened.
 
 import { element, setText } from './dom.ts';
 import { Tabs } from './tabs.ts';
@@ -16,6 +16,7 @@ const TRAINING = 'training';
 
 /** What each place is for, but for training: that depends on the example. */
 const PURPOSES: Record<string, string> = {
+  models: 'A model of yours, in your browser.',
   fit: 'A differential equation follows the points that you drag.',
   logic: 'Circuits learn in this tab, and rules are tensors.',
   compiler: 'Programs are taken apart, from the first graph to the code.',
@@ -30,6 +31,7 @@ interface Place {
 }
 
 const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
+  models: async (root, actions) => new (await import('../models/tab.ts')).ModelsTab(root, actions),
   fit: async (root, actions) => new (await import('../fit/tab.ts')).FitTab(root, actions),
   logic: async (root, actions) => new (await import('../logic/tab.ts')).LogicTab(root, actions),
   compiler: async (root, actions) => new (await import('../compiler/tab.ts')).CompilerTab(root, actions),

@@ -1,0 +1,251 @@
+// The Models tab as a visitor uses it: files are opened, looked at, run, measured; broken ones are refused in words; models that
+// the page makes run and write without any file. Pictures: build/screenshots.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import * as sn from '../../js/dist/index.js';
+import * as onnx from '../../js/dist/onnx.js';
+import { MODELS, fileOf, makeModel } from '../../js/test/llmcases.mjs';
+import { openChromium, screenshot, watch } from './browsers.mjs';
+import { serve } from '../../scripts/serve.mjs';
+import * as file from '../onnx/write.mjs';
+
+const PATIENCE_MS = 90_000;
+
+const classifier = () => readFileSync(new URL('../onnx/classifier.onnx', import.meta.url));
+
+/** A chain of nodes with names of scopes: /stage.i/block.k/Relu. */
+const deep = (stages, blocks) => {
+  const nodes = [];
+  let last = 'x';
+  for (let i = 0; i < stages; i++) for (let k = 0; k < blocks; k++) {
+    const next = `v${i}_${k}`;
+    nodes.push(file.node(k % 2 ? 'Relu' : 'Neg', [last], [next], file.field(3, `/stage.${i}/block.${k >> 1}/op.${k}`)));
+    last = next;
+  }
+  return file.model({ nodes, inputs: [file.value('x', 1, [4])], outputs: [file.value(last, 1, [4])] });
+};
+
+describe('the Models tab', () => {
+  let server, browser, page, faults;
+  const get = (id) => page.locator(`[data-testid=${id}]`);
+  const said = (id) => get(id).textContent();
+
+  /** Asks until the page shows what is expected. */
+  const until = async (look, what) => {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const seen = await look();
+      if (seen) return seen;
+      if (performance.now() > deadline) return assert.fail(`never ${what}: ${await said('models-notice')} | ${await page.locator('#models .problem').allTextContents()}`);
+      await page.waitForTimeout(50);
+    }
+  };
+  const open = async (name, bytes) => {
+    await get('models-file').setInputFiles({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes) });
+    return until(async () => (await said('models-notice')).match(/is open|could not be opened.*/)?.[0], `opened ${name}`);
+  };
+  const run = async () => {
+    await get('models-run').click();
+    return until(async () => (await said('models-run-note')).match(/ms a run|.*(?:onnx|input).*/)?.[0], 'ran');
+  };
+
+  before(async () => {
+    await sn.init({ threads: 1 });
+    server = await serve({ port: 0 });
+    browser = await openChromium();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    faults = watch(page, server.url);
+    await page.goto(`${server.url}#models`);
+    await get('models-drop').waitFor();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test('its address opens it, and it says that nothing leaves the page', async () => {
+    assert.equal(await get('tab-models').getAttribute('aria-selected'), 'true');
+    assert.match(await get('models-drop').innerText(), /Nothing leaves this page/);
+    assert.equal(await get('models-summary').isVisible(), false);
+  });
+
+  test('an ONNX file is told in words, drawn, and runs to the values of Node', async () => {
+    assert.equal(await open('classifier.onnx', classifier()), 'is open');
+    const words = await get('models-summary').innerText();
+    const parameters = onnx.read(classifier()).weights.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    assert.match(words, new RegExp(`convolutional network with ${parameters} parameters`));
+    assert.match(words, /pytorch/);
+    assert.match(words, /x: batch × 1 × 8 × 8/);
+    await until(async () => Number(await get('models-graph').getAttribute('data-shown')) > 3, 'drew the graph');
+    const numbers = Array.from({ length: 64 }, (_, i) => i / 64);
+    await get('models-way').selectOption('numbers');
+    await get('models-numbers').fill(numbers.join(', '));
+    assert.equal(await run(), 'ms a run');
+    const model = onnx.load(classifier());
+    const want = model.run({ x: sn.tensor(Float32Array.from(numbers), { shape: [1, 1, 8, 8] }) }).logits.toArray()[0];
+    const got = (await page.locator('.model-output').getAttribute('data-values')).split(' ').map(Number);
+    got.forEach((value, i) => assert.ok(Math.abs(value - want[i]) < 1e-5, `${value}, expected ${want[i]}`));
+    assert.equal(Number(await page.locator('.model-output ul').getAttribute('data-best')), want.indexOf(Math.max(...want)));
+    await get('models-numbers').fill(`[[[${JSON.stringify(numbers.slice(0, 32))}, ${JSON.stringify(numbers.slice(32))}]]]`);
+    assert.equal(await run(), 'ms a run');
+  });
+
+  test('each operator has its count, and after a run op by op its time', async () => {
+    await get('models-measure').click();
+    await until(async () => /Op by op/.test(await said('models-ops-foot')), 'measured');
+    const rows = await page.locator('#models-ops tbody tr').evaluateAll((list) => list.map((row) => [row.dataset.op, row.querySelector('.calls').textContent, Number(row.querySelector('.ms').dataset.value)]));
+    const counts = new Map();
+    for (const { op } of onnx.read(classifier()).nodes) counts.set(op, (counts.get(op) ?? 0) + 1);
+    assert.deepEqual(new Map(rows.map(([op, count]) => [op, Number(count)])), new Map([...counts].sort((a, b) => rows.findIndex(([op]) => op === a[0]) - rows.findIndex(([op]) => op === b[0]))));
+    for (const [op, , ms] of rows) assert.ok(ms >= 0, op);
+    await screenshot(page, 'models-onnx');
+  });
+
+  test('what is wrong with an input is said at the input, and the page goes on', async () => {
+    const note = () => page.locator('.model-input .problem').textContent();
+    for (const [text, message] of [['1, 2, 3', /There are 3 numbers, and 1 × 1 × 8 × 8 is 64/], ['1, two', /"two" is no number/], ['[1, ', /This is no JSON/], ['', /There are 0 numbers/]]) {
+      await get('models-numbers').fill(text);
+      await get('models-run').click();
+      assert.match(await until(note, 'said'), message);
+    }
+    await get('models-way').selectOption('chance');
+    assert.equal(await run(), 'ms a run');
+  });
+
+  test('a picture is cut to the size of the input', async () => {
+    await get('models-way').selectOption('picture');
+    await get('models-run').click();
+    assert.match(await page.locator('.model-input .problem').textContent(), /no picture yet/);
+    await get('models-picture').setInputFiles({ name: 'no.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await until(async () => /no.png is no picture/.test(await page.locator('.model-input').textContent()), 'refused it');
+    const png = await page.evaluate(async () => {
+      const canvas = new OffscreenCanvas(20, 10);
+      const context = canvas.getContext('2d');
+      context.fillStyle = '#fff';
+      context.fillRect(0, 0, 10, 10);
+      return [...new Uint8Array(await (await canvas.convertToBlob()).arrayBuffer())];
+    });
+    await get('models-picture').setInputFiles({ name: 'half.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await until(async () => /half.png, 20 × 10/.test(await page.locator('.model-input').textContent()), 'took it');
+    assert.equal(await run(), 'ms a run');
+  });
+
+  test('broken and hostile files are refused in a sentence; a file that only does not run is shown', async () => {
+    const gguf = fileOf(makeModel({ ...MODELS.llama, isAscii: true }));
+    for (const [name, bytes] of [
+      ['empty.onnx', []],
+      ['page.onnx', Buffer.from('<html>not found</html>')],
+      ['half.onnx', classifier().subarray(0, 900)],
+      ['half.gguf', gguf.subarray(0, 3000)],
+      ['tiny.gguf', gguf.subarray(0, 6)],
+      ['many.gguf', Buffer.concat([gguf.subarray(0, 8), Buffer.alloc(16, 255)])],
+    ]) {
+      assert.match(await open(name, bytes), /could not be opened: ./, name);
+      assert.equal(await get('models-summary').isVisible(), false, name);
+    }
+    const odd = file.model({ nodes: [file.node('Sing', ['x'], ['y'])], inputs: [file.value('x', 1, [2])], outputs: [file.value('y', 1, [2])] });
+    assert.equal(await open('odd.onnx', odd), 'is open');
+    assert.match(await page.locator('#models-problem').textContent(), /not run: .*Sing/);
+    assert.equal(await get('models-run').isVisible(), false);
+    assert.equal(await open('cut.gguf', gguf.subarray(0, gguf.length - 100)), 'is open');
+    assert.match(await page.locator('#models-problem').textContent(), /not run: ./);
+    assert.equal(await open('classifier.onnx', classifier()), 'is open');
+  });
+
+  test('a graph of thousands of nodes is closed by its scopes, and opens by keyboard', async () => {
+    assert.equal(await open('deep.onnx', deep(50, 60)), 'is open');
+    const shown = async () => Number(await get('models-graph').getAttribute('data-shown'));
+    await until(async () => (await shown()) === 50, 'drew 50 stages');
+    await get('models-graph').focus();
+    await page.keyboard.press('n');
+    assert.match(await page.locator('#models-box').textContent(), /stage\.0: 60 nodes/);
+    await page.keyboard.press('Enter');
+    await until(async () => (await shown()) === 49 + 30, 'opened a stage');
+    await page.keyboard.press('n');
+    await page.locator('#models-close-box').click();
+    await until(async () => (await shown()) === 50, 'closed it');
+    await get('models-open-all').click();
+    await until(async () => (await shown()) === 3000, 'opened all');
+    await get('models-close-all').click();
+    await until(async () => (await shown()) === 50, 'closed all');
+  });
+
+  test('a network that the page makes runs, and its file is saved', async () => {
+    await get('models-digits').click();
+    await until(async () => /digits.onnx is open/.test(await said('models-notice')), 'made it');
+    assert.match(page.url(), /model=digits#models$/);
+    assert.equal(await run(), 'ms a run');
+    const [saved] = await Promise.all([page.waitForEvent('download'), get('models-save').click()]);
+    const model = onnx.load(readFileSync(await saved.path()));
+    assert.deepEqual(model.run({ image: sn.zeros([1, 1, 28, 28]) }).scores.shape, [1, 10]);
+    assert.equal(faults.join('\n'), '');
+  });
+
+  test('a language model that the page makes writes; it stops, and tells where time goes', async (t) => {
+    await get('models-writer').click();
+    await until(async () => /step [1-9]\d/.test(await said('models-notice')), 'learnt');
+    await get('models-take').click();
+    await until(async () => /sonnets.gguf is open/.test(await said('models-notice')), 'made it');
+    await get('chat-most').fill('60');
+    await get('chat-seed').fill('7');
+    const write = async (text) => {
+      await page.locator('#chat-clear').click();
+      await get('chat-prompt').fill(text);
+      await get('chat-prompt').press('Enter');
+      await until(async () => /as many tokens/i.test(await said('chat-note')), 'wrote');
+      return said('chat-output');
+    };
+    const first = await write('Shall I');
+    assert.ok(first.length > 20);
+    assert.equal(await write('Shall I'), first, 'the same seed writes the same');
+    const figure = async (id) => Number(await get(id).getAttribute('data-value'));
+    assert.ok((await figure('chat-tokens-per-second')) > 0);
+    t.diagnostic(`${await said('chat-tokens-per-second')} tokens a second, the first after ${await said('chat-first')}`);
+    await get('chat-measure').click();
+    await until(async () => (await get('chat-parts').locator('li').count()) > 3, 'measured');
+    assert.match(await get('chat-parts').innerText(), /Attention[^]*Feed-forward|Feed-forward[^]*Attention/);
+    await screenshot(page, 'models-chat');
+    await get('chat-temperature').fill('warm');
+    await get('chat-prompt').fill('x');
+    await get('chat-send').click();
+    assert.match(await said('chat-note'), /no number/);
+    await get('chat-temperature').fill('0.5');
+    await get('chat-most').fill('100000');
+    // In the page itself: the model may be quicker than this test.
+    await page.evaluate(() => {
+      document.querySelector('[data-testid=chat-send]').click();
+      document.querySelector('[data-testid=chat-stop]').click();
+    });
+    await until(async () => /Stopped/.test(await said('chat-note')), 'stopped');
+    const [saved] = await Promise.all([page.waitForEvent('download'), get('models-save').click()]);
+    assert.equal(readFileSync(await saved.path()).subarray(0, 4).toString(), 'GGUF');
+  });
+
+  test('what runs can be ended, and the file is there again', async () => {
+    const loop = file.model({
+      nodes: Array.from({ length: 40 }, (_, i) => file.node('MatMul', [i ? `v${i - 1}` : 'x', 'x'], [`v${i}`])),
+      inputs: [file.value('x', 1, [2048, 2048])],
+      outputs: [file.value('v39', 1, [2048, 2048])],
+    });
+    assert.equal(await open('long.onnx', loop), 'is open');
+    await get('models-run').click();
+    await until(async () => /running/.test(await said('models-run-note')), 'ran');
+    await get('models-kill').click();
+    await until(async () => /long.onnx is open/.test(await said('models-notice')), 'was open again');
+    assert.equal(await open('classifier.onnx', classifier()), 'is open');
+    assert.equal(await run(), 'ms a run');
+  });
+
+  test('it fits a phone, dark and light', async () => {
+    for (const [scheme, name] of [['light', 'models-phone'], ['dark', 'models-phone-dark']]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.waitForTimeout(200);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 390, `${wide}`);
+      await screenshot(page, name);
+    }
+    assert.equal(faults.join('\n'), '');
+  });
+});

@@ -1,0 +1,19 @@
+// What the page's address says of the tab: the model that the page makes. A visitor's own file is never in it.
+
+import type { Maker } from './protocol.ts';
+
+const NAME = 'model';
+
+export function askedModel(): Maker | null {
+  const asked = new URLSearchParams(location.search).get(NAME);
+  return asked === 'digits' || asked === 'writer' ? asked : null;
+}
+
+export function writeModel(which: Maker | null): void {
+  const query = new URLSearchParams(location.search);
+  if (which === null) query.delete(NAME);
+  else query.set(NAME, which);
+  const text = query.toString();
+  const search = text === '' ? '' : `?${text}`;
+  if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}${location.hash}`);
+}

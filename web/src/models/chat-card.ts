@@ -1,0 +1,173 @@
+// Chat: a text of the visitor's, and how the model goes on, piece by piece, with its speed and where its time goes.
+
+import { create, element, setText, setValue } from '../views/dom.ts';
+import { NONE, significant } from '../views/format.ts';
+import type { Message, Part, Sampling } from './protocol.ts';
+import type { Runner } from './runner.ts';
+
+/** How long the worker writes before the page shows more. */
+const SLICE_MS = 60;
+
+const FIELDS: [id: string, name: keyof Sampling, least: number, most: number, isWhole: boolean][] = [
+  ['chat-temperature', 'temperature', 0, 100, false],
+  ['chat-top-k', 'topK', 0, 1e6, true],
+  ['chat-top-p', 'topP', 0, 1, false],
+  ['chat-min-p', 'minP', 0, 1, false],
+  ['chat-most', 'maxTokens', 1, 1e6, true],
+];
+
+const ENDS: Record<string, string> = {
+  end: 'The model ended the text.',
+  length: 'As many tokens as were asked for.',
+  stop: 'Stopped.',
+  context: 'The context is full.',
+  signal: 'Stopped.',
+};
+
+export class ChatCard {
+  private messages: Message[] = [];
+  private isWriting = false;
+  private isStopped = false;
+  private readonly log = element('chat-output');
+  private readonly prompt = element<HTMLTextAreaElement>('chat-prompt');
+  private readonly send = element<HTMLButtonElement>('chat-send');
+  private readonly stop = element<HTMLButtonElement>('chat-stop');
+  private readonly measure = element<HTMLButtonElement>('chat-measure');
+
+  constructor(
+    private readonly runner: Runner,
+    private readonly quiet: () => void,
+  ) {
+    element<HTMLFormElement>('chat-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.write();
+    });
+    this.prompt.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      void this.write();
+    });
+    this.stop.addEventListener('click', () => (this.isStopped = true));
+    element('chat-clear').addEventListener('click', () => this.clear());
+    this.measure.addEventListener('click', () => void this.showParts());
+  }
+
+  /** Another model. */
+  open(): void {
+    this.isStopped = true;
+    this.clear();
+    element('chat-parts').replaceChildren();
+    for (const id of ['chat-tokens-per-second', 'chat-first', 'chat-tokens']) setValue(element(id), NONE, null);
+  }
+
+  rest(): void {
+    this.isStopped = true;
+  }
+
+  private clear(): void {
+    this.messages = [];
+    this.log.replaceChildren();
+    this.say('');
+  }
+
+  private say(text: string, isProblem = false): void {
+    const note = element('chat-note');
+    setText(note, text);
+    note.classList.toggle('problem', isProblem);
+  }
+
+  /** null: one of the settings is wrong, and the page says which. */
+  private settings(): Sampling | null {
+    const found: Record<string, number | null> = {};
+    for (const [id, name, least, most, isWhole] of FIELDS) {
+      const field = element<HTMLInputElement>(id);
+      const value = Number(field.value);
+      const isRight = field.value.trim() !== '' && value >= least && value <= most && (!isWhole || Number.isInteger(value));
+      field.setAttribute('aria-invalid', String(!isRight));
+      if (isRight) found[name] = value;
+    }
+    const seed = element<HTMLInputElement>('chat-seed');
+    const isSeed = /^\d{0,9}$/.test(seed.value.trim());
+    seed.setAttribute('aria-invalid', String(!isSeed));
+    found.seed = seed.value.trim() === '' ? null : Number(seed.value);
+    if (isSeed && FIELDS.every(([, name]) => found[name] !== undefined)) return found as unknown as Sampling;
+    this.say('A setting is no number that it may be.', true);
+    return null;
+  }
+
+  private async write(): Promise<void> {
+    const text = this.prompt.value;
+    const settings = this.settings();
+    if (this.isWriting || settings === null) return;
+    if (text === '') return this.say('There is no text to go on with.', true);
+    this.quiet();
+    this.setWriting(true);
+    this.messages.push({ role: 'user', content: text });
+    const answer = create('span', 'answer');
+    this.log.append(create('p', '', create('b', 'asked', text), answer));
+    this.prompt.value = '';
+    this.say('Reading the text…');
+    try {
+      await this.runner.ask('write', this.messages, settings);
+      await this.follow(answer);
+      this.messages.push({ role: 'assistant', content: answer.textContent ?? '' });
+    } catch (error) {
+      this.messages.pop();
+      this.say(error instanceof Error ? error.message : String(error), true);
+    } finally {
+      this.setWriting(false);
+    }
+  }
+
+  private async follow(answer: HTMLElement): Promise<void> {
+    for (let reason: string | null = null; reason === null; ) {
+      if (this.isStopped) {
+        await this.runner.ask('writeEnd');
+        return this.say(ENDS.stop);
+      }
+      const written = await this.runner.ask('writeOn', SLICE_MS);
+      reason = written.reason;
+      const isAtEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 8;
+      answer.append(written.text);
+      if (isAtEnd) this.log.scrollTop = this.log.scrollHeight;
+      const { tokens, promptTokens, firstMs, restMs } = written;
+      const rate = tokens > 1 && restMs > 0 ? (1000 * (tokens - 1)) / restMs : NaN;
+      setValue(element('chat-tokens-per-second'), significant(rate), Number.isNaN(rate) ? null : rate);
+      setValue(element('chat-first'), `${significant(firstMs)} ms`, firstMs);
+      setValue(element('chat-tokens'), `${promptTokens} + ${tokens}`, tokens);
+      this.say(reason === null ? 'Writing…' : (ENDS[reason] ?? reason));
+    }
+  }
+
+  private setWriting(isWriting: boolean): void {
+    this.isWriting = isWriting;
+    this.isStopped = false;
+    this.send.disabled = isWriting;
+    this.stop.disabled = !isWriting;
+    this.measure.disabled = isWriting;
+  }
+
+  private async showParts(): Promise<void> {
+    this.quiet();
+    this.measure.disabled = true;
+    try {
+      const parts = await this.runner.ask('parts');
+      element('chat-parts').replaceChildren(...partRows(parts));
+    } catch (error) {
+      this.say(error instanceof Error ? error.message : String(error), true);
+    } finally {
+      this.measure.disabled = this.isWriting;
+    }
+  }
+}
+
+function partRows(parts: readonly Part[]): HTMLElement[] {
+  const total = parts.reduce((sum, { ms }) => sum + ms, 0);
+  return parts.map(({ name, ms }, i) => {
+    const fill = create('i', '');
+    fill.style.transform = `scaleX(${ms / parts[0].ms || 0})`;
+    const row = create('li', i === 0 ? 'best' : '', create('span', 'name', name), create('span', 'track', fill), create('span', 'value', `${((100 * ms) / total || 0).toFixed(1)} %`));
+    row.title = `${significant(ms)} ms of ${significant(total)} ms`;
+    return row;
+  });
+}

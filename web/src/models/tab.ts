@@ -1,0 +1,225 @@
+// The Models tab: a file of the visitor's, or a model that the page makes, is looked at, run, trained and talked to. All of
+// it happens in a worker of its own. Loaded when the tab is first opened.
+
+import '../style/graph.css';
+import '../style/models.css';
+import { ProblemError } from '../compiler/rpc.ts';
+import { download } from '../views/download.ts';
+import { create, element, inside, setText } from '../views/dom.ts';
+import { bytes, plural, significant } from '../views/format.ts';
+import { askedModel, writeModel } from './address.ts';
+import { ChatCard } from './chat-card.ts';
+import { GraphCard } from './graph-card.ts';
+import { Inputs } from './inputs.ts';
+import { OpsCard } from './ops-card.ts';
+import { showOutputs } from './outputs.ts';
+import panel from './panel.html?raw';
+import type { Facts, Maker } from './protocol.ts';
+import { Runner } from './runner.ts';
+
+export interface Surroundings {
+  /** Something is about to be timed: nothing else should use the cores. */
+  quiet(): void;
+}
+
+/** How long the page's own model trains before the page shows how far it is. */
+const SLICE_MS = 250;
+
+const CARDS = { run: 'models-run-card', ops: 'models-ops-card', chat: 'models-chat-card' };
+
+const textOf = (error: unknown): string => {
+  if (error instanceof ProblemError && error.problem.hint !== '') return `${error.message} (${error.problem.hint})`;
+  return error instanceof Error ? error.message : String(error);
+};
+
+export class ModelsTab {
+  private readonly runner: Runner;
+  private readonly graph: GraphCard;
+  private readonly inputs: Inputs;
+  private readonly ops: OpsCard;
+  private readonly chat: ChatCard;
+  /** The file that is open, and the best time of a run. */
+  private source: { name: string; blob: Blob; isMade: boolean } | null = null;
+  private runMs: number | null = null;
+  private making: Maker | null = null;
+  private isTaken = false;
+  private readonly killButton: HTMLButtonElement;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly surroundings: Surroundings,
+  ) {
+    root.innerHTML = panel;
+    this.killButton = element<HTMLButtonElement>('models-kill');
+    this.runner = new Runner((busy) => (this.killButton.disabled = !busy));
+    this.graph = new GraphCard();
+    this.inputs = new Inputs(element('models-inputs'));
+    this.ops = new OpsCard();
+    this.chat = new ChatCard(this.runner, () => this.surroundings.quiet());
+    this.listen();
+    const asked = askedModel();
+    if (asked !== null) void this.make(asked);
+  }
+
+  /** Another place is looked at. */
+  rest(): void {
+    this.inputs.rest();
+    this.chat.rest();
+  }
+
+  private listen(): void {
+    const file = element<HTMLInputElement>('models-file');
+    element('models-choose').addEventListener('click', () => file.click());
+    file.addEventListener('change', () => {
+      if (file.files?.[0]) void this.open(file.files[0].name, file.files[0], false);
+      file.value = '';
+    });
+    this.root.addEventListener('dragover', (event) => event.preventDefault());
+    this.root.addEventListener('drop', (event) => {
+      event.preventDefault();
+      const dropped = event.dataTransfer?.files[0];
+      if (dropped !== undefined) void this.open(dropped.name, dropped, false);
+    });
+    element('models-digits').addEventListener('click', () => void this.make('digits'));
+    element('models-writer').addEventListener('click', () => void this.make('writer'));
+    element('models-take').addEventListener('click', () => (this.isTaken = true));
+    this.killButton.addEventListener('click', () => this.kill());
+    element('models-run').addEventListener('click', () => void this.run());
+    element('models-measure').addEventListener('click', () => void this.measure());
+    element('models-save').addEventListener('click', () => {
+      if (this.source !== null) download(this.source.name, 'application/octet-stream', this.source.blob);
+    });
+  }
+
+  private say(text: string, isProblem = false): void {
+    const line = element('models-notice');
+    setText(line, text);
+    line.classList.toggle('problem', isProblem);
+  }
+
+  private async open(name: string, blob: Blob, isMade: boolean): Promise<void> {
+    this.surroundings.quiet();
+    this.say(`Reading ${name}, ${bytes(blob.size)}…`);
+    if (!isMade) writeModel(null);
+    this.making = null;
+    try {
+      const facts = await this.runner.ask('load', name, blob);
+      this.source = { name, blob, isMade };
+      this.show(facts);
+    } catch (error) {
+      this.close();
+      this.say(`${name} could not be opened: ${textOf(error)}`, true);
+    }
+  }
+
+  /** Trains one of the page's own models, and opens it. */
+  private async make(which: Maker): Promise<void> {
+    if (this.making !== null) return;
+    this.surroundings.quiet();
+    this.making = which;
+    this.isTaken = false;
+    writeModel(which);
+    const bar = element('models-bar');
+    const takeButton = element('models-take');
+    bar.hidden = takeButton.hidden = false;
+    this.say('Loading what it learns from…');
+    try {
+      for (let done = false; !done; ) {
+        const { step, steps, loss, done: isDone } = await this.runner.ask('make', which, SLICE_MS);
+        if (this.making !== which) return;
+        done = isDone || this.isTaken;
+        bar.setAttribute('aria-valuenow', String(Math.round((100 * step) / steps)));
+        inside<HTMLElement>(bar, 'i').style.transform = `scaleX(${step / steps})`;
+        this.say(`It learns: step ${step} of ${steps}, loss ${significant(loss)}.`);
+      }
+      const facts = await this.runner.ask('take', which);
+      const blob = new Blob([(await this.runner.ask('file')) as Uint8Array<ArrayBuffer>]);
+      this.source = { name: facts.name, blob, isMade: true };
+      this.show(facts);
+    } catch (error) {
+      this.say(`The model was not made: ${textOf(error)}`, true);
+    } finally {
+      if (this.making === which) this.making = null;
+      bar.hidden = takeButton.hidden = true;
+    }
+  }
+
+  private close(): void {
+    this.source = null;
+    for (const id of ['models-summary-card', 'models-graph-card', ...Object.values(CARDS)]) element(id).hidden = true;
+  }
+
+  private show(facts: Facts): void {
+    const { kind, name, words, problem, graph, inputs, writes } = facts;
+    const runs = kind === 'onnx' && problem === null;
+    this.runMs = null;
+    this.say(`${name} is open.`);
+    setText(element('models-name'), name);
+    setText(element('models-words'), words);
+    element('models-facts').replaceChildren(...facts.facts.map(([term, value]) => create('div', '', create('dt', '', term), create('dd', '', value))));
+    const line = element('models-problem');
+    line.hidden = problem === null;
+    setText(line, problem === null ? '' : `It can be looked at, but not run: ${problem.message}${problem.hint === '' ? '' : ` (${problem.hint})`}`);
+    element('models-save').hidden = this.source?.isMade !== true;
+    element('models-summary-card').hidden = element('models-graph-card').hidden = false;
+    element(CARDS.ops).hidden = kind !== 'onnx';
+    element<HTMLButtonElement>('models-measure').disabled = !runs;
+    element(CARDS.run).hidden = !runs;
+    element(CARDS.chat).hidden = !writes;
+    this.graph.show(graph);
+    this.ops.show(graph);
+    this.inputs.show(inputs);
+    element('models-outputs').replaceChildren();
+    this.note('');
+    if (writes) this.chat.open();
+  }
+
+  private note(text: string, isProblem = false): void {
+    const line = element('models-run-note');
+    setText(line, text);
+    line.classList.toggle('problem', isProblem);
+  }
+
+  private async run(): Promise<void> {
+    const { given } = this.inputs;
+    if (given === null) return this.note('An input is not as it should be: see there.', true);
+    this.surroundings.quiet();
+    this.note('Compiling and running…');
+    try {
+      const { outputs, firstMs, ms } = await this.runner.ask('run', given);
+      this.runMs = ms;
+      showOutputs(element('models-outputs'), outputs);
+      element('models-run-note').dataset.ms = String(ms);
+      this.note(`${significant(ms)} ms a run; the first one, which compiles, ${significant(firstMs)} ms. ${plural(outputs.length, 'output')}.`);
+    } catch (error) {
+      element('models-outputs').replaceChildren();
+      this.note(textOf(error), true);
+    }
+  }
+
+  private async measure(): Promise<void> {
+    const { given } = this.inputs;
+    if (given === null) return this.ops.fail('An input is not as it should be: see there.');
+    this.surroundings.quiet();
+    const button = element<HTMLButtonElement>('models-measure');
+    button.disabled = true;
+    try {
+      const times = await this.runner.ask('times', given);
+      this.ops.setTimes(times, this.runMs);
+      this.graph.setTimes(times);
+    } catch (error) {
+      this.ops.fail(textOf(error));
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  /** The worker goes; the file is opened again, if it had been open. */
+  private kill(): void {
+    this.making = null;
+    this.runner.end();
+    const { source } = this;
+    if (source === null) return this.say('Ended.');
+    void this.open(source.name, source.blob, source.isMade);
+  }
+}

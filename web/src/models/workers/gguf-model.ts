@@ -1,0 +1,123 @@
+// A GGUF file that is loaded: what it says, and the text that its model writes, a slice of time after the other.
+
+import * as sn from 'sinter';
+import * as gguf from 'sinter/gguf';
+import * as llm from 'sinter/llm';
+import { describe } from '../../compiler/workers/source.ts';
+import type { Facts, Message, Part, Sampling, Written } from '../protocol.ts';
+import { facts, graphOf, words } from './gguf-words.ts';
+import { partsOf } from './llm-parts.ts';
+
+/** Tokens that are written under the profiler. */
+const PROFILED_TOKENS = 24;
+
+/** A text under way. */
+interface Writing {
+  pieces: AsyncGenerator<string, llm.Generated>;
+  signal: AbortController;
+  begin: number;
+  first: number;
+  tokens: number;
+  promptTokens: number;
+}
+
+/** What the text of a question begins with, for the profile. */
+let lastPrompt = ' ';
+
+export class GgufModel {
+  private constructor(
+    readonly facts: Facts,
+    readonly source: Blob,
+    readonly model: llm.Model | null,
+  ) {}
+
+  static async load(name: string, source: Blob): Promise<GgufModel> {
+    const header = await gguf.stream(source);
+    await header.close();
+    const made: Facts = {
+      kind: 'gguf',
+      name,
+      words: words(header),
+      facts: facts(header, source.size),
+      graph: graphOf(header),
+      inputs: [],
+      outputs: [],
+      blocks: [],
+      writes: false,
+      problem: null,
+    };
+    let model: llm.Model | null = null;
+    try {
+      model = await llm.load(source);
+      made.writes = true;
+    } catch (error) {
+      made.problem = describe(error);
+    }
+    return new GgufModel(made, source, model);
+  }
+
+  private writing: Writing | null = null;
+
+  private get loaded(): llm.Model {
+    if (this.model === null) throw new Error('This model does not run.');
+    return this.model;
+  }
+
+  /** Files with a template of chats get all messages, others the last text alone, which they go on with. */
+  async write(messages: readonly Message[], { seed, ...rest }: Sampling): Promise<void> {
+    await this.writeEnd();
+    const { loaded: model } = this;
+    const signal = new AbortController();
+    const options = { ...rest, ...(seed !== null && { seed }), signal: signal.signal };
+    const hasTemplate = typeof model.metadata['tokenizer.chat_template'] === 'string';
+    lastPrompt = messages.at(-1)?.content ?? '';
+    const begin = performance.now();
+    const pieces = hasTemplate ? model.chat(messages, { ...options, template: (await import('@huggingface/jinja')).Template }) : model.generate(lastPrompt, options);
+    const promptTokens = messages.reduce((sum, { content }) => sum + model.tokenizer.encode(content).length, 0);
+    this.writing = { pieces, signal, begin, first: 0, tokens: 0, promptTokens };
+  }
+
+  async writeOn(ms: number): Promise<Written> {
+    const { writing } = this;
+    if (writing === null) throw new Error('No text is being written.');
+    const end = performance.now() + ms;
+    let [text, reason] = ['', null as string | null];
+    while (reason === null && performance.now() < end) {
+      const { value, done } = await writing.pieces.next();
+      if (writing.first === 0) writing.first = performance.now();
+      if (done) {
+        reason = value.reason;
+        writing.tokens = value.tokens.length;
+        this.writing = null;
+      } else {
+        text += value;
+        writing.tokens++;
+      }
+    }
+    const { begin, first, tokens, promptTokens } = writing;
+    return { text, tokens, promptTokens, firstMs: first - begin, restMs: performance.now() - first, reason };
+  }
+
+  async writeEnd(): Promise<void> {
+    const { writing } = this;
+    this.writing = null;
+    writing?.signal.abort();
+    await writing?.pieces.return({ reason: 'signal', tokens: [] });
+  }
+
+  async parts(): Promise<Part[]> {
+    await this.writeEnd();
+    const { loaded: model } = this;
+    const some = async (): Promise<void> => {
+      const pieces = model.generate(lastPrompt === '' ? ' ' : lastPrompt, { maxTokens: PROFILED_TOKENS, temperature: 0 });
+      while (!(await pieces.next()).done);
+    };
+    await some();
+    return partsOf(await sn.profile(some), model.info.layers);
+  }
+
+  async dispose(): Promise<void> {
+    await this.writeEnd();
+    this.model?.dispose();
+  }
+}
