@@ -5,18 +5,6 @@
 
 #include "graph/scalar.h"
 
-static const sn_block_layout layouts[] = {
-    [SN_BLOCK_Q4_0] = {"Q4_0", 32, 18, false},  [SN_BLOCK_Q4_1] = {"Q4_1", 32, 20, true},
-    [SN_BLOCK_Q5_0] = {"Q5_0", 32, 22, false},  [SN_BLOCK_Q5_1] = {"Q5_1", 32, 24, true},
-    [SN_BLOCK_Q8_0] = {"Q8_0", 32, 34, false},  [SN_BLOCK_Q4_K] = {"Q4_K", 256, 144, true},
-    [SN_BLOCK_Q5_K] = {"Q5_K", 256, 176, true}, [SN_BLOCK_Q6_K] = {"Q6_K", 256, 210, false},
-};
-
-const sn_block_layout *sn_block_layout_of(int64_t kind) {
-  const bool known = kind >= 0 && kind < (int64_t)(sizeof layouts / sizeof *layouts);
-  return known ? &layouts[kind] : NULL;
-}
-
 static float half_at(const uint8_t *bytes) {
   return sn_half_value(SN_F16, (uint16_t)(bytes[0] | bytes[1] << 8));
 }
@@ -85,25 +73,30 @@ void sn_block_unpack(sn_block_kind kind, const uint8_t *block, int64_t part, sn_
   }
 }
 
-void sn_quantize_part(const float *x, int16_t q[SN_PART], float *scale, float *sum) {
-  uint32_t largest = 0; /* bits of |x|: those of numbers that are not finite are larger */
-  int32_t all = 0;
-  float most;
+float sn_part_scale(uint32_t most, float *steps) {
+  float largest;
+  memcpy(&largest, &most, sizeof largest);
+  const bool finite = most < 0x7f800000, some = finite && largest >= 0x1p-100f;
+  *steps = some ? 127 / largest : 0;
+  return !finite ? NAN : some ? largest / 127 : 0;
+}
+
+float sn_quantize_part(const float *x, int16_t q[SN_PART], int32_t *total) {
+  uint32_t most = 0;
+  float steps;
   for (int j = 0; j < SN_PART; j++) {
     uint32_t bits;
     memcpy(&bits, &x[j], sizeof bits);
     bits &= 0x7fffffff;
-    if (bits > largest) largest = bits;
+    if (bits > most) most = bits;
   }
-  memcpy(&most, &largest, sizeof most);
-  const bool finite = largest < 0x7f800000, some = finite && most >= 0x1p-100f;
-  const float steps = some ? 127 / most : 0;
+  const float scale = sn_part_scale(most, &steps);
+  *total = 0;
   for (int j = 0; j < SN_PART; j++) {
-    q[j] = some ? (int16_t)rintf(x[j] * steps) : 0;
-    all += q[j];
+    q[j] = steps > 0 ? (int16_t)rintf(x[j] * steps) : 0;
+    *total += q[j];
   }
-  *scale = !finite ? NAN : some ? most / 127 : 0;
-  *sum = *scale * (float)all;
+  return scale;
 }
 
 sn_blocks_shape sn_blocks_shape_of(const sn_type *x, const sn_type *bytes) {

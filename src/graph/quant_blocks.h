@@ -22,8 +22,19 @@ typedef struct sn_block_layout {
   bool has_min;            /* else min is -0, which changes no number */
 } sn_block_layout;
 
+/* Here, so that what is made for one kind knows them when it is compiled. */
+static const sn_block_layout sn_block_layouts[] = {
+    [SN_BLOCK_Q4_0] = {"Q4_0", 32, 18, false},  [SN_BLOCK_Q4_1] = {"Q4_1", 32, 20, true},
+    [SN_BLOCK_Q5_0] = {"Q5_0", 32, 22, false},  [SN_BLOCK_Q5_1] = {"Q5_1", 32, 24, true},
+    [SN_BLOCK_Q8_0] = {"Q8_0", 32, 34, false},  [SN_BLOCK_Q4_K] = {"Q4_K", 256, 144, true},
+    [SN_BLOCK_Q5_K] = {"Q5_K", 256, 176, true}, [SN_BLOCK_Q6_K] = {"Q6_K", 256, 210, false},
+};
+
 /* NULL of a kind that there is not. */
-const sn_block_layout *sn_block_layout_of(int64_t kind);
+static inline const sn_block_layout *sn_block_layout_of(int64_t kind) {
+  const int64_t kinds = (int64_t)(sizeof sn_block_layouts / sizeof *sn_block_layouts);
+  return kind >= 0 && kind < kinds ? &sn_block_layouts[kind] : NULL;
+}
 
 typedef struct sn_block_part {
   int16_t q[SN_PART];
@@ -33,15 +44,19 @@ typedef struct sn_block_part {
 /* Part `part` of a block. */
 void sn_block_unpack(sn_block_kind kind, const uint8_t *block, int64_t part, sn_block_part *out);
 
-/* 32 numbers of x as scale * q, |q| <= 127, rounded to the nearest, of two the even; sum: scale times all q. A part
- * whose largest number is below 2^-100 is 0; one with a number that is not finite has the scale NaN. */
-void sn_quantize_part(const float *x, int16_t q[SN_PART], float *scale, float *sum);
+/* Of 32 numbers of x, by the bits of the largest |x|: their scale, and by what they are multiplied to be whole numbers of
+ * 8 bits, rounded to the nearest, of two the even. Where the largest is below 2^-100 both are 0; where one is not finite,
+ * whose bits are larger, the scale is NaN and the whole numbers are 0. */
+float sn_part_scale(uint32_t most, float *steps);
 
-/* A product adds up this of each part of a row and of x; dot: the sum of q times q. */
+/* The whole numbers, |q| <= 127, and their total; returns the scale. */
+float sn_quantize_part(const float *x, int16_t q[SN_PART], int32_t *total);
+
+/* A product adds up this of each part of a row and of x; dot: the sum of q times q; total: of those of x. */
 static inline float sn_part_product(bool has_min, int32_t dot, float scale, float min,
-                                    float x_scale, float x_sum) {
+                                    float x_scale, int32_t x_total) {
   const float product = (float)dot * (scale * x_scale);
-  return has_min ? product + min * x_sum : product;
+  return has_min ? product + min * (x_scale * (float)x_total) : product;
 }
 
 /* x (b..., m..., k) times rows (b..., n, bytes): the sizes of all b, of all m, n, k and bytes of a row. */

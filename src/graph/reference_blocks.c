@@ -14,13 +14,13 @@ static float product(sn_block_kind kind, const float *x, const uint8_t *row, int
   float total = 0;
   for (int64_t part = 0; part < k / SN_PART; part++) {
     int16_t q[SN_PART];
-    float scale, sum;
+    int32_t dot = 0, x_total;
     sn_block_part w;
-    int32_t dot = 0;
-    sn_quantize_part(x + part * SN_PART, q, &scale, &sum);
+    const float scale = sn_quantize_part(x + part * SN_PART, q, &x_total);
     part_of(kind, row, part, &w);
     for (int j = 0; j < SN_PART; j++) dot += w.q[j] * q[j];
-    total += sn_part_product(sn_block_layout_of(kind)->has_min, dot, w.scale, w.min, scale, sum);
+    total +=
+        sn_part_product(sn_block_layout_of(kind)->has_min, dot, w.scale, w.min, scale, x_total);
   }
   return total;
 }

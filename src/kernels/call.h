@@ -30,8 +30,8 @@ typedef struct sn_call_plan {
 /* Of a call over quantised blocks: kernel_blocks.c. */
 typedef struct sn_blocks_plan {
   sn_blocks_shape shape;
-  int64_t unit;                      /* rows of blocks, and of x in its own stage */
-  size_t scales_offset, sums_offset; /* of x, in shared memory, behind its q */
+  int64_t unit;                        /* rows of blocks, and of x in its own stage */
+  size_t scales_offset, totals_offset; /* of x, in shared memory, behind its q */
   size_t unpacked_offset; /* of the scales of rows of blocks, in worker memory, behind their q */
 } sn_blocks_plan;
 

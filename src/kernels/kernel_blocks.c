@@ -4,7 +4,7 @@
  *   matmul_blocks       2 stages   unit: some rows of x, quantised into shared memory;
  *                                  then unit: some rows of blocks, with all rows of x of their matrix
  *
- * So each row of blocks is read once, whatever the number of rows of x. */
+ * So each row of blocks is read once, whatever the number of rows of x. For few of them it is multiplied as it is read. */
 #include "base/size.h"
 #include "kernels/kernel.h"
 #include "kernels/quant_rows.h"
@@ -12,6 +12,8 @@
 
 /* Products, or numbers, of a unit: enough to outweigh its dispatch. */
 #define UNIT_WORK 32768
+/* Rows of x that are worth unpacking rows of blocks for. */
+#define LEAST_UNPACKED 4
 
 static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
@@ -35,14 +37,14 @@ static int64_t rows_of_unit(int64_t work) {
   return rows > SN_QUANT_ROWS ? rows : SN_QUANT_ROWS;
 }
 
-/* Bytes of rows of q with so many floats for each part. */
+/* Bytes of rows of q with so many floats for each part, and of what is read behind the last one. */
 static bool fits(int64_t rows, int64_t k, int64_t floats, size_t *q, size_t *all) {
   size_t numbers, scales;
   if (sn_size_mul_overflows((size_t)rows, (size_t)k, &numbers) ||
       sn_size_mul_overflows(numbers, sizeof(int16_t), q) || !sn_size_round_up(*q, 64, q) ||
       sn_size_mul_overflows(numbers / SN_PART, (size_t)floats * sizeof(float), &scales))
     return false;
-  return !sn_size_add_overflows(*q, scales, all);
+  return !sn_size_add_overflows(*q, scales, all) && !sn_size_add_overflows(*all, 16, all);
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
@@ -58,7 +60,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   kernel->stages[0] = (sn_stage){.units = units};
   if (is_product(g)) {
     small = small && fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes);
-    p->sums_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
+    p->totals_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
     kernel->n_stages = 2;
     kernel->stages[0].units = pieces(rows, rows_of_unit(s->k));
     kernel->stages[1].units = rows ? units : 0;
@@ -79,7 +81,7 @@ static sn_quant_x quantized(const sn_kernel_run *run, int64_t from, int64_t rows
   char *shared = run->shared;
   return (sn_quant_x){.q = (int16_t *)(void *)shared + from * p->shape.k,
                       .scales = (float *)(void *)(shared + p->scales_offset) + from * parts,
-                      .sums = (float *)(void *)(shared + p->sums_offset) + from * parts,
+                      .totals = (int32_t *)(void *)(shared + p->totals_offset) + from * parts,
                       .rows = rows};
 }
 
@@ -87,35 +89,33 @@ static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end)
   const sn_blocks_shape *s = &run->kernel->blocks.shape;
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
-  const float *x = operand(run, &run->kernel->group->call.operands[0]);
   const sn_quant_x out = quantized(run, 0, all);
-  for (int64_t at = begin * unit * parts; at < last * parts; at++)
-    sn_quantize_part(x + at * SN_PART, out.q + at * SN_PART, &out.scales[at], &out.sums[at]);
-}
-
-/* Up to four rows of blocks, the last of them again for those that are missing. */
-static void unpack(const sn_kernel_run *run, int64_t row, int64_t width, const sn_quant_rows *out) {
-  const sn_group *g = run->kernel->group;
-  const int64_t bytes = run->kernel->blocks.shape.bytes;
-  const uint8_t *first = operand(run, &g->call.operands[is_product(g)]), *rows[SN_QUANT_ROWS];
-  for (int64_t r = 0; r < SN_QUANT_ROWS; r++)
-    rows[r] = first + (row + (r < width ? r : width - 1)) * bytes;
-  sn_quant_unpack((sn_block_kind)*g->call.options, rows, out);
+  sn_quant_take(operand(run, &run->kernel->group->call.operands[0]), begin * unit * parts,
+                last * parts, &out);
 }
 
 /* Rows [row, row + width) of matrix `batch`. */
 static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t width,
-                     const sn_quant_rows *unpacked) {
+                     sn_quant_rows *w) {
   const sn_group *g = run->kernel->group;
   const sn_blocks_shape *s = &run->kernel->blocks.shape;
   float *out = (float *)(uintptr_t)operand(run, &g->stores[0].target);
-  unpack(run, batch * s->n + row, width, unpacked);
-  if (is_product(g)) {
-    const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
-    sn_quant_multiply(unpacked, &x, out + batch * s->rows * s->n + row, s->n, width);
+  const uint8_t *first = operand(run, &g->call.operands[is_product(g)]);
+  for (int64_t r = 0; r < SN_QUANT_ROWS; r++) /* the last one again for those that are missing */
+    w->rows[r] = first + (batch * s->n + row + (r < width ? r : width - 1)) * s->bytes;
+  if (!is_product(g)) {
+    sn_quant_unpack(w);
+    for (int64_t r = 0; r < width; r++) sn_quant_numbers(w, r, out + (row + r) * s->k);
     return;
   }
-  for (int r = 0; r < width; r++) sn_quant_numbers(unpacked, r, out + (row + r) * s->k);
+  const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
+  out += batch * s->rows * s->n + row;
+  if (s->rows < LEAST_UNPACKED) {
+    sn_quant_multiply(w, &x, out, s->n, width);
+  } else {
+    sn_quant_unpack(w);
+    sn_quant_multiply_unpacked(w, &x, out, s->n, width);
+  }
 }
 
 static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
@@ -126,16 +126,16 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
     quantize_units(run, begin, end);
     return;
   }
-  const sn_quant_rows unpacked = {.q = memory,
-                                  .scales = (float *)(void *)((char *)memory + p->unpacked_offset),
-                                  .parts = p->shape.k / SN_PART,
-                                  .has_min = sn_block_layout_of(*g->call.options)->has_min};
+  sn_quant_rows w = {.kind = (sn_block_kind)*g->call.options,
+                     .parts = p->shape.k / SN_PART,
+                     .q = memory,
+                     .scales = (float *)(void *)((char *)memory + p->unpacked_offset)};
   for (int64_t u = begin; u < end; u++) {
     const int64_t first = u % per_matrix * p->unit, left = p->shape.n - first;
     const int64_t last = first + (left < p->unit ? left : p->unit);
     for (int64_t row = first; row < last; row += SN_QUANT_ROWS)
       run_rows(run, u / per_matrix, row, last - row < SN_QUANT_ROWS ? last - row : SN_QUANT_ROWS,
-               &unpacked);
+               &w);
   }
 }
 

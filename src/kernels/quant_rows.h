@@ -1,10 +1,11 @@
-/* quant_rows.h - rows of quantised blocks (graph/quant_blocks.h), four at a time: unpacked once, then multiplied with as
- * many rows of x as there are.
+/* quant_rows.h - rows of quantised blocks (graph/quant_blocks.h), four at a time: multiplied as they are with few rows of
+ * x, or unpacked once for many.
  *
- *   part p of the four rows    q:      row 0: 32 int16 | row 1 | row 2 | row 3
- *                              scales: 4 scales | 4 mins
+ *   part p of four unpacked rows   q:      row 0: 32 int16 | row 1 | row 2 | row 3
+ *                                  scales: 4 scales | 4 mins
  *
- * A lane of the sums is a row, so that the order within a part, in which integers are added, is free. */
+ * A lane of the sums is a row. So the order within a part, in which integers are added, is free: of 16 numbers those at
+ * even places lie first, then those at odd ones, since bytes come apart so. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
@@ -13,28 +14,33 @@
 #define SN_QUANT_ROWS 4
 
 typedef struct sn_quant_rows {
-  int16_t *q;
-  float *scales;
+  const uint8_t *rows[SN_QUANT_ROWS]; /* some may be the same */
+  sn_block_kind kind;
   int64_t parts; /* of a row */
-  bool has_min;
+  int16_t *q;    /* unpacked */
+  float *scales;
 } sn_quant_rows;
 
-/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a sum at i * parts. */
+/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. */
 typedef struct sn_quant_x {
   int16_t *q;
-  float *scales, *sums;
+  float *scales;
+  int32_t *totals; /* of q */
   int64_t rows;
 } sn_quant_x;
 
-/* Unpacks rows of whole blocks; some of them may be the same. */
-void sn_quant_unpack(sn_block_kind kind, const uint8_t *const rows[SN_QUANT_ROWS],
-                     const sn_quant_rows *out);
+/* Parts [from, to) of x, of all rows one after the other. */
+void sn_quant_take(const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
-/* out[i * stride + r] = row i of x times row r, for r < width. */
+void sn_quant_unpack(const sn_quant_rows *w);
+
+/* The numbers of row r, which has been unpacked. */
+void sn_quant_numbers(const sn_quant_rows *w, int64_t r, float *out);
+
+/* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, and of unpacked ones. */
 void sn_quant_multiply(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
                        int64_t width);
-
-/* The numbers of row r. */
-void sn_quant_numbers(const sn_quant_rows *w, int r, float *out);
+void sn_quant_multiply_unpacked(const sn_quant_rows *w, const sn_quant_x *x, float *out,
+                                int64_t stride, int64_t width);
 
 #endif

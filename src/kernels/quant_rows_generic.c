@@ -1,12 +1,5 @@
 #include "kernels/vec128.h"
 
-static inline vec_shorts eight(const vec_bytes v, int from) {
-  vec_shorts out;
-  for (int i = 0; i < 8; i++) out[i] = v[from + i];
-  return out;
-}
-static inline vec_shorts low_bytes(vec_bytes v) { return eight(v, 0); }
-static inline vec_shorts high_bytes(vec_bytes v) { return eight(v, 8); }
 static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
   vec_ints out;
   for (int i = 0; i < 4; i++) out[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];

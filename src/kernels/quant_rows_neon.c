@@ -2,12 +2,6 @@
 
 #include "kernels/vec128.h"
 
-static inline vec_shorts low_bytes(vec_bytes v) {
-  return (vec_shorts)vmovl_u8(vget_low_u8((uint8x16_t)v));
-}
-static inline vec_shorts high_bytes(vec_bytes v) {
-  return (vec_shorts)vmovl_high_u8((uint8x16_t)v);
-}
 static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
   const int32x4_t low = vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b));
   return (vec_ints)vpaddq_s32(low, vmull_high_s16((int16x8_t)a, (int16x8_t)b));
