@@ -9,6 +9,7 @@ export { shapeText } from './errors.js';
 export { asBytes, bytesOf, damaged, filled, fromBytes, makeBytes } from './io/elements.js';
 export { nodeFiles, storageError } from './io/sources.js';
 export { readOptions, type OptionSchema } from './options.js';
+export { BLOCK_KINDS } from './options.gen.js';
 export { copyOf, type Program } from './program.js';
 export { tracedGraph } from './tracedgraph.js';
 export { checkShape } from './upload.js';

@@ -236,6 +236,31 @@ test('weights in 16 bits, and quantised ones: the logits of the numbers that the
   }
 });
 
+test('quantised matrices stay the bytes of the file, and are multiplied with what is rounded to 8 bits', async () => {
+  const made = makeModel({ ...MODELS.llama, width: 256, inner: 256, headSize: 64 });
+  for (const kind of ['Q4_0', 'Q4_1', 'Q5_0', 'Q5_1', 'Q8_0', 'Q4_K', 'Q5_K', 'Q6_K']) {
+    const bytes = fileOf(made, kind);
+    const file = gguf.read(bytes);
+    const before = await inMemory();
+    const model = await llm.load(bytes);
+    const held = sn.memory().tensorBytes - before.tensorBytes;
+    const data = file.tensors.reduce((sum, each) => sum + each.bytes, 0);
+    assert.equal(held, data, `${kind}: ${held} bytes of ${data}`);
+    assert.equal(model.info.parameters, Object.values(made.tensors).reduce((sum, { values }) => sum + values.length, 0));
+    const tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape }]) => [name, { shape, values: file.tensor(name).dataSync() }]));
+    const error = worst(await logitsOf(model), plainLogits({ ...made, tensors }, TOKENS));
+    assert.ok(error > 1e-5 && error < 0.15, `${kind}: ${error}`);
+    const { tokens } = await collect(model.generate(TOKENS, { temperature: 0, maxTokens: 3 }));
+    assert.equal(tokens.length, 3);
+    // What is saved is what was loaded, unless another kind is asked for.
+    const saved = gguf.read(model.save());
+    for (const { name } of file.tensors) assert.deepEqual(saved.raw(name), file.raw(name));
+    assert.equal(gguf.read(model.save({ kind: (_, own) => (own === kind ? 'float16' : own) })).tensors.filter((each) => each.kind === kind).length, 0);
+    model.dispose();
+    assert.deepEqual(await inMemory(), before);
+  }
+});
+
 test('files that are refused leave nothing behind', async () => {
   const before = await inMemory();
   const made = makeModel(MODELS.llama);
@@ -334,7 +359,7 @@ test('chats: by the template of the file, with @huggingface/jinja or a function'
 /* ---- LoRA ---- */
 
 test('LoRA learns a sequence beside quantised weights, merges, and goes into a file', async () => {
-  const { model } = await loaded('llama', {}, 'Q8_0');
+  const { model } = await loaded('llama', { weights: 'float32' }, 'Q8_0');
   const tokens = sn.tensor([[5, 9, 200, 31, 77, 5, 9, 200, 31, 77, 5, 9, 200, 31, 77]], { dtype: 'int32' });
   const lora = model.lora({ rank: 8, targets: ['attn_q', 'attn_v', 'ffn_down'] });
   assert.equal(Object.keys(lora.params).length, 6);
@@ -366,6 +391,27 @@ test('LoRA learns a sequence beside quantised weights, merges, and goes into a f
   const quantised = await llm.load(model.save());
   assert.deepEqual((await collect(quantised.generate([5, 9, 200], { temperature: 0, maxTokens: 4 }))).tokens, [31, 77, 5, 9]);
   for (const each of [model, again, quantised]) each.dispose();
+});
+
+test('LoRA beside blocks: gradients are those beside their numbers, and merged weights become numbers', async () => {
+  const { made, model } = await loaded('llama', {}, 'Q8_0');
+  const exact = await llm.load(fileOf(made, 'Q8_0'), { weights: 'float32' });
+  const tokens = sn.tensor([TOKENS], { dtype: 'int32' });
+  const [lora, other] = [model, exact].map((each) => each.lora({ targets: ['attn_q', 'ffn_down'] }));
+  const loss = (which) => (params) => which.apply(params, tokens).reshape([TOKENS.length, -1]).logSoftmax().slice([0, 9], [TOKENS.length, 1]).mean();
+  const [slopes, expected] = [lora, other].map((which) => sn.grad(loss(which))(lora.params));
+  for (const [name, { up }] of Object.entries(expected)) {
+    const most = up.abs().max().item();
+    assert.ok(most > 0 && slopes[name].up.sub(up).abs().max().item() < 0.1 * most, `${name}: ${slopes[name].up.sub(up).abs().max().item() / most}`);
+  }
+  const learnt = sn.tree.map((x) => x.add(0.01), lora.params);
+  const changed = lora.apply(learnt, tokens).reshape([TOKENS.length, -1]);
+  lora.merge(learnt);
+  const error = worst(await logitsOf(model), changed.toArray());
+  assert.ok(error < 0.15, `${error}`);
+  const saved = gguf.read(model.save());
+  assert.ok(saved.tensors.filter(({ shape }) => shape.length > 1).every(({ kind }) => kind === 'Q8_0'));
+  for (const each of [model, exact]) each.dispose();
 });
 
 test('LoRA: arguments that are none', async () => {

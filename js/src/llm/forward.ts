@@ -3,12 +3,13 @@
 // Tokens are (batch, tokens). With a cache, the keys and values of the tokens before lie in it, and those of these tokens
 // are put behind them: every shape is fixed, and the position is a tensor, so that one program serves all positions.
 
-import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, take, where, logicalAnd, type Tensor } from '../index.js';
+import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, take, where, logicalAnd, matmulBlocks, type Tensor } from '../index.js';
 import type { Config } from './config.js';
 import { anglesOf, turnsAt, type Angles } from './rope.js';
+import { isBlocks, rowsOf, shapeOf, type HeldWeight } from './weights.js';
 
-/** A matrix (out, in) as the file has it, and what LoRA adds to it. */
-export type Weight = Tensor | { base: Tensor; down: Tensor; up: Tensor; scale: number };
+/** A matrix (out, in) as it is held, and what LoRA adds to it. */
+export type Weight = HeldWeight | { base: HeldWeight; down: Tensor; up: Tensor; scale: number };
 
 /** The weights of a model by the names that they have in files. */
 export type Weights = Readonly<Record<string, Weight>>;
@@ -22,13 +23,17 @@ export interface LayerCache {
 /** x (..., in) times a weight (out, in), transposed: the one place where weights are multiplied with. A weight that is
  *  held in another form is one more case here. */
 export function linear(x: Tensor, weight: Weight): Tensor {
+  if (isBlocks(weight)) return matmulBlocks(x, weight.bytes, { kind: weight.kind });
   if (!('base' in weight)) return matmul(x, permuteDims(weight, [1, 0])).astype('float32');
   const added = matmul(matmul(x, permuteDims(weight.down, [1, 0])), permuteDims(weight.up, [1, 0]));
   return linear(x, weight.base).add(added.mul(weight.scale));
 }
 
-/** A weight that is used whole. */
-const plain = (weight: Weight | undefined): Tensor | undefined => (weight && 'base' in weight ? weight.base : weight);
+/** A weight without what LoRA adds. */
+const base = (weight: Weight): HeldWeight => ('base' in weight ? weight.base : weight);
+
+/** A vector, of which no file has blocks. */
+const vector = (weight: Weight | undefined): Tensor | undefined => weight as Tensor | undefined;
 
 /** What a block of a model computes with. */
 class Block {
@@ -51,7 +56,7 @@ class Block {
     const weight = this.get(`${name}.weight`);
     if (!weight) throw new SinterError('argument', 'llm', `the file has no tensor blk.${this.layer}.${name}.weight`);
     const y = linear(x, weight);
-    const bias = plain(this.get(`${name}.bias`));
+    const bias = vector(this.get(`${name}.bias`));
     return bias ? y.add(bias) : y;
   }
 
@@ -62,7 +67,7 @@ class Block {
 
 /** The norm of the model's kind, with what weight and bias the file has. */
 export function normalized({ norm, eps }: Config, weights: Weights, name: string, x: Tensor): Tensor {
-  const [weight, bias] = [plain(weights[`${name}.weight`]), plain(weights[`${name}.bias`])];
+  const [weight, bias] = [vector(weights[`${name}.weight`]), vector(weights[`${name}.bias`])];
   const given = { eps, ...(weight && { weight }) };
   return norm === 'rms' ? rmsNorm(x, given) : layerNorm(x, { ...given, ...(bias && { bias }) });
 }
@@ -154,7 +159,8 @@ function fed(block: Block, x: Tensor): Tensor {
   const activate = block.config.activation === 'silu' ? silu : geluTanh;
   const up = block.product('ffn_up', x);
   if (block.has('ffn_gate')) return block.product('ffn_down', activate(block.product('ffn_gate', x)).mul(up));
-  const inner = plain(block.get('ffn_down.weight'))?.shape[1] ?? 0;
+  const down = block.get('ffn_down.weight');
+  const inner = down ? shapeOf(base(down))[1]! : 0;
   if (up.shape[2] === inner) return block.product('ffn_down', activate(up));
   return block.product('ffn_down', activate(part(up, 0, inner)).mul(part(up, inner, inner)));
 }
@@ -194,7 +200,7 @@ export function hidden(
 ): [Tensor, LayerCache[]] {
   const count = tokens.shape[1]!;
   const turns = { all: turnsAt(angles.all, position, count), window: turnsAt(angles.window, position, count) };
-  let x = take(plain(weights['token_embd.weight'])!, tokens).astype('float32');
+  let x = rowsOf(base(weights['token_embd.weight']!), tokens);
   if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
   const after: LayerCache[] = [];
   for (let layer = 0; layer < config.layers; layer++) {
@@ -208,7 +214,7 @@ export function hidden(
 /** The logits of what hidden made; a model without an output of its own uses its embeddings. */
 export function logitsOf({ logitCap }: Config, weights: Weights, x: Tensor): Tensor {
   let logits = linear(x, weights['output.weight'] ?? weights['token_embd.weight']!);
-  const bias = plain(weights['output.bias']);
+  const bias = vector(weights['output.bias']);
   if (bias) logits = logits.add(bias);
   return logitCap > 0 ? tanh(logits.div(logitCap)).mul(logitCap) : logits;
 }

@@ -1,9 +1,10 @@
 // LoRA (Hu et al. 2021): what a weight W (out, in) learns is up @ down * alpha / rank, with few numbers; the weights of the
 // file stay as they are, and get no gradient.
 
-import { SinterError, UnsupportedError, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
+import { SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
 import { hidden, logitsOf, type ModelAngles, type Weight } from './forward.js';
+import { isBlocks, numbersOf, shapeOf, type HeldWeight } from './weights.js';
 
 const { checkInteger, readOptions, shown } = internals;
 
@@ -26,7 +27,7 @@ export interface Lora {
   readonly params: LoraParams;
   /** Logits (batch, n, tokens) of tokens (batch, n), int32: for jit, grad and trainStep. */
   apply(params: LoraParams, tokens: TensorLike): Tensor;
-  /** Adds what was learned to the weights of the model. */
+  /** Adds what was learned to the weights of the model. Those that were blocks are float32 from then on, so that nothing of it is lost; save makes blocks of them again. */
   merge(params: LoraParams): void;
 }
 
@@ -37,13 +38,13 @@ const TARGETS = ['attn_q', 'attn_k', 'attn_v', 'attn_qkv', 'attn_output', 'ffn_g
 interface Adapted {
   config: Config;
   angles: ModelAngles;
-  weights: Record<string, Tensor>;
+  weights: Record<string, HeldWeight>;
   /** Called when weights have changed. */
   changed(): void;
 }
 
 /** The names of the weights of all blocks that targets name. */
-function namesOf(op: string, targets: unknown, weights: Record<string, Tensor>): string[] {
+function namesOf(op: string, targets: unknown, weights: Record<string, HeldWeight>): string[] {
   if (!Array.isArray(targets) || targets.length === 0) throw new SinterError('argument', op, `targets is ${shown(targets)}, expected names in an array`);
   return targets.flatMap((target: unknown) => {
     internals.checkChoice(op, 'target', target, TARGETS);
@@ -62,7 +63,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
   const params = tidy(() => {
     const keys = random.splitKeys(key, names.length);
     return Object.fromEntries(names.map((name, i) => {
-      const [out, width] = model.weights[name]!.shape as [number, number];
+      const [out, width] = shapeOf(model.weights[name]!) as [number, number];
       return [name, { down: random.normal(keys[i]!, [rank, width]).mul(1 / Math.sqrt(width)), up: zeros([out, rank]) }];
     }));
   });
@@ -87,11 +88,12 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
       const merged = tidy(() => names.map((name) => {
         const base = model.weights[name]!;
         const { down, up } = given[name]!;
-        return base.astype('float32').add(matmul(up, down).mul(scale)).astype(base.dtype);
+        const sum = numbersOf(base).add(matmul(up, down).mul(scale));
+        return isBlocks(base) ? sum : sum.astype(base.dtype);
       }));
       internals.evaluate(merged);
       names.forEach((name, i) => {
-        model.weights[name]!.dispose();
+        dispose(model.weights[name]!);
         model.weights[name] = merged[i]!;
       });
       model.changed();

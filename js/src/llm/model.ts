@@ -1,22 +1,23 @@
 // A language model: loaded from a GGUF file, it writes, judges texts and learns.
 
-import { SinterError, internals, jit, tidy, type Jitted, type Tensor, type io } from '../index.js';
-import { stream, write, type GgufMetadata, type KindName } from '../gguf/index.js';
+import { SinterError, dispose, internals, jit, tidy, type Jitted, type Tensor, type io } from '../index.js';
+import { stream, write, type GgufData, type GgufMetadata, type KindName } from '../gguf/index.js';
 import { renderChat, type ChatMessage, type ChatTemplate } from './chat.js';
 import { readConfig, type Config } from './config.js';
 import { hidden, logitsOf, modelAngles, type Weights } from './forward.js';
 import { generated, type Generated, type GenerateOptions } from './generate.js';
 import { lora, type Lora, type LoraOptions } from './lora.js';
 import { Session, checkTokens, firstRows, padded, type Parts } from './session.js';
-import { checkTensors, loadWeights, type LoadedWeights, type WeightType } from './weights.js';
+import { checkTensors, isBlocks, loadWeights, numbersOf, shapeOf, type HeldWeight, type LoadedWeights, type WeightType } from './weights.js';
 import { tokenizer as makeTokenizer, type Tokenizer } from './tokenizer/tokenizer.js';
 
 const { checkChoice, readOptions } = internals;
 
 export interface LoadOptions extends io.ReadOptions {
   /**
-   * What matrices are held as: quantised ones are dequantised once, as they arrive. float32 has their numbers exactly,
-   * float16 takes half of the memory. Default 'float32'.
+   * What matrices are held as. 'file': as in the file; quantised ones stay its bytes, and what is multiplied with them is
+   * quantised to 8 bits, as in llama.cpp. Otherwise they are dequantised once, as they arrive: float32 has their numbers
+   * exactly. Default 'file'.
    */
   weights?: WeightType;
   /** What keys and values are kept as. Default 'float32'. */
@@ -67,7 +68,7 @@ export interface Model {
   embed(text: string | ArrayLike<number>, options?: EmbedOptions): Tensor;
   /** Small matrices beside weights, to be trained. */
   lora(options?: LoraOptions): Lora;
-  /** The model as a GGUF file, each weight in the kind that its file had: quantised ones are quantised anew. */
+  /** The model as a GGUF file, each weight in the kind that its file had. */
   save(options?: SaveModelOptions): Uint8Array<ArrayBuffer>;
   /** Programs compiled so far for writing: one per size of the cache, and of a chunk of the prompt. */
   readonly cacheSize: number;
@@ -85,8 +86,8 @@ const SAVE: internals.OptionSchema<SaveModelOptions> = { kind: 'function' };
  */
 export async function load(source: io.ByteSource, options?: LoadOptions): Promise<Model> {
   const op = 'llm.load';
-  const { onProgress, weights = 'float32', cache = 'float32', context } = readOptions(op, options, LOAD);
-  checkChoice(op, 'weights', weights, ['float32', 'float16', 'bfloat16']);
+  const { onProgress, weights = 'file', cache = 'float32', context } = readOptions(op, options, LOAD);
+  checkChoice(op, 'weights', weights, ['file', 'float32', 'float16', 'bfloat16']);
   checkChoice(op, 'cache', cache, ['float32', 'float16']);
   const file = await stream(source, onProgress && { onProgress });
   try {
@@ -104,17 +105,17 @@ export async function load(source: io.ByteSource, options?: LoadOptions): Promis
 }
 
 /** Factors of frequencies that the file has as a tensor: for all contexts, or for short and long ones. */
-function factorsOf({ rope }: Config, weights: Record<string, Tensor>, context: number): ArrayLike<number> | null {
+function factorsOf({ rope }: Config, weights: Record<string, HeldWeight>, context: number): ArrayLike<number> | null {
   const which = context > rope.originalContext ? 'long' : 'short';
   const t = weights['rope_freqs.weight'] ?? weights[`rope_factors_${which}.weight`];
-  return t ? t.dataSync() : null;
+  return t ? (t as Tensor).dataSync() : null;
 }
 
 class LoadedModel implements Model {
   readonly info: ModelInfo;
   readonly metadata: GgufMetadata;
   readonly tokenizer: Tokenizer;
-  readonly #parts: Parts & { weights: Record<string, Tensor> };
+  readonly #parts: Parts & { weights: Record<string, HeldWeight> };
   readonly #loaded: LoadedWeights;
   readonly #types: Record<string, never>;
   readonly #session: Session;
@@ -124,10 +125,10 @@ class LoadedModel implements Model {
   #isBusy = false;
   #isDisposed = false;
 
-  constructor(parts: Parts & { weights: Record<string, Tensor> }, loaded: LoadedWeights, file: { metadata: GgufMetadata; types: object }, tokens: Tokenizer) {
+  constructor(parts: Parts & { weights: Record<string, HeldWeight> }, loaded: LoadedWeights, file: { metadata: GgufMetadata; types: object }, tokens: Tokenizer) {
     const { config, angles } = parts;
     const { architecture, layers, width, heads, keyHeads, headSize } = config;
-    const parameters = Object.values(parts.weights).reduce((sum, t) => sum + t.size, 0);
+    const parameters = Object.values(parts.weights).reduce((sum, each) => sum + shapeOf(each).reduce((size, n) => size * n, 1), 0);
     this.info = { architecture, layers, width, heads, keyHeads, headSize, context: parts.context, parameters };
     this.metadata = file.metadata;
     this.tokenizer = tokens;
@@ -151,7 +152,7 @@ class LoadedModel implements Model {
   #tokensOf(op: string, given: string | ArrayLike<number>): Int32Array<ArrayBuffer> {
     this.#use(op);
     const tokens = typeof given === 'string' ? this.tokenizer.encode(given) : given;
-    return checkTokens(op, tokens, this.#parts.weights['token_embd.weight']!.shape[0]!, this.#parts.context);
+    return checkTokens(op, tokens, shapeOf(this.#parts.weights['token_embd.weight']!)[0]!, this.#parts.context);
   }
 
   async *generate(prompt: string | ArrayLike<number>, options?: GenerateOptions): AsyncGenerator<string, Generated> {
@@ -209,8 +210,16 @@ class LoadedModel implements Model {
     const op = 'llm.save';
     this.#use(op);
     const { kind = (_: string, own: KindName) => own } = readOptions(op, options, SAVE);
-    const tensors = Object.entries(this.#parts.weights).map(([name, tensor]) => [name, { tensor, kind: kind(name, this.#loaded.kinds[name]!) }] as const);
-    return write({ metadata: this.metadata, types: this.#types, tensors: Object.fromEntries(tensors) });
+    const dataOf = (name: string, weight: HeldWeight): GgufData => {
+      const wanted = kind(name, this.#loaded.kinds[name]!);
+      if (!isBlocks(weight)) return { tensor: weight, kind: wanted };
+      if (wanted !== weight.kind) return { tensor: numbersOf(weight), kind: wanted };
+      return { raw: internals.bytesOf(weight.bytes, op).slice(), kind: wanted, shape: shapeOf(weight) };
+    };
+    return tidy(() => {
+      const tensors = Object.fromEntries(Object.entries(this.#parts.weights).map(([name, weight]) => [name, dataOf(name, weight)]));
+      return write({ metadata: this.metadata, types: this.#types, tensors });
+    });
   }
 
   dispose(): void {
@@ -219,6 +228,6 @@ class LoadedModel implements Model {
     if (!this.#isBusy) this.#session.dispose();
     this.#all.dispose();
     this.#states.dispose();
-    for (const t of Object.values(this.#parts.weights)) t.dispose();
+    dispose(this.#parts.weights);
   }
 }

@@ -1,13 +1,36 @@
-// The weights of a model from its file: checked by the header before any data are read, and dequantised as they arrive.
+// The weights of a model from its file: checked by the header before any data are read. Quantised matrices stay as they are
+// there, rows of blocks, or become numbers as they arrive.
 
-import { SinterError, UnsupportedError, internals, type Tensor } from '../index.js';
-import type { GgufHeader, GgufStream, GgufTensor, KindName } from '../gguf/index.js';
+import { SinterError, type Tensor, UnsupportedError, dequantizeBlocks, dispose, internals, take, type BlockOptions } from '../index.js';
+import type { ArrivedData, GgufHeader, GgufStream, GgufTensor, KindName } from '../gguf/index.js';
 import type { Config } from './config.js';
 
 const { damaged, shown } = internals;
 
 /** What weights are held as. */
-export type WeightType = 'float32' | 'float16' | 'bfloat16';
+export type WeightType = 'file' | 'float32' | 'float16' | 'bfloat16';
+
+/** A matrix (out, in) as its file has it: a row of quantised blocks for each output. */
+export interface Blocks {
+  bytes: Tensor;
+  kind: NonNullable<BlockOptions['kind']>;
+  /** Numbers of a row. */
+  width: number;
+}
+
+export type HeldWeight = Tensor | Blocks;
+
+export const isBlocks = (weight: object): weight is Blocks => 'bytes' in weight;
+
+/** The shape of the numbers. */
+export const shapeOf = (weight: HeldWeight): readonly number[] => (isBlocks(weight) ? [weight.bytes.shape[0]!, weight.width] : weight.shape);
+
+/** All numbers, as float32. */
+export const numbersOf = (weight: HeldWeight): Tensor => (isBlocks(weight) ? dequantizeBlocks(weight.bytes, { kind: weight.kind }) : weight.astype('float32'));
+
+/** Those of some rows. */
+export const rowsOf = (weight: HeldWeight, rows: Tensor): Tensor =>
+  isBlocks(weight) ? numbersOf({ ...weight, bytes: take(weight.bytes, rows) }) : take(weight, rows).astype('float32');
 
 /** The tensors that forward.ts computes with: each is there in some architectures. */
 const OWN = /^(token_embd|output|output_norm|rope_freqs|rope_factors_(long|short))\.(weight|bias)$/;
@@ -55,32 +78,42 @@ export function checkTensors(op: string, config: Config, { tensors }: GgufHeader
 
 /** Loaded weights, and the kinds that the file has them in. */
 export interface LoadedWeights {
-  weights: Record<string, Tensor>;
+  weights: Record<string, HeldWeight>;
   kinds: Record<string, KindName>;
 }
 
-/** Matrices become of the type; vectors, which are small, stay float32. */
-const held = (t: Tensor, { shape }: GgufTensor, type: WeightType): Tensor => {
-  const wanted = shape.length > 1 ? type : 'float32';
-  if (t.dtype === wanted) return t;
+const isBlockKind = (kind: string): kind is Blocks['kind'] => (internals.BLOCK_KINDS as readonly string[]).includes(kind);
+
+/** Matrices stay what they are in the file, or become of the type; vectors, which are small, become float32. */
+function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType): HeldWeight {
+  const { name, shape, kind } = info;
+  const isMatrix = shape.length > 1;
+  if (type === 'file' && isMatrix && isBlockKind(kind) && bytes.length > 0) {
+    const [rows, width] = [shape[0]!, shape.at(-1)!];
+    return { bytes: internals.fromBytes(op, shown(name), 'uint8', [rows, bytes.length / rows], bytes), kind, width };
+  }
+  const t = tensor();
+  const wanted = isMatrix ? type : 'float32';
+  if (wanted === 'file' || t.dtype === wanted) return t;
   const cast = t.astype(wanted);
   internals.evaluate([cast]);
   t.dispose();
   return cast;
-};
+}
 
 /** Reads the data of a file, each tensor straight to where it stays. */
 export async function loadWeights(op: string, file: GgufStream, type: WeightType): Promise<LoadedWeights> {
-  const weights: Record<string, Tensor> = {};
+  const weights: Record<string, HeldWeight> = {};
   const kinds: Record<string, KindName> = {};
   try {
-    for await (const { info, tensor } of file.data()) {
-      weights[info.name] = held(tensor(), info, type);
-      kinds[info.name] = info.kind;
+    for await (const arrived of file.data()) {
+      const { name, kind } = arrived.info;
+      weights[name] = held(op, arrived, type);
+      kinds[name] = kind;
     }
     return { weights, kinds };
   } catch (error) {
-    for (const t of Object.values(weights)) t.dispose();
+    dispose(weights);
     throw error instanceof SinterError ? error : new SinterError('storage', op, String(error), { cause: error });
   }
 }
