@@ -1,0 +1,71 @@
+// llm-worker.mjs - figures of sinter/llm, in Node or as a worker of a page (llm.mjs). An order is { name, kind, number }.
+import * as sn from '../js/dist/index.js';
+import * as llm from '../js/dist/llm.js';
+import { modelFile, textOf } from './llm-model.mjs';
+
+const DECODED = 32;
+let model;
+let file;
+
+const timed = async (f) => {
+  const begin = performance.now();
+  await f();
+  return performance.now() - begin;
+};
+
+/** Milliseconds until the first token of an answer, and of each of those behind it. */
+const written = async (prompt, count) => {
+  const begin = performance.now();
+  let first = 0;
+  let seen = 0;
+  const generator = model.generate(prompt, { temperature: 0, maxTokens: count });
+  for (let next = await generator.next(); !next.done; next = await generator.next()) {
+    first ||= performance.now() - begin;
+    seen = Math.max(seen, performance.now() - begin);
+  }
+  return { first, each: (seen - first) / (count - 1) };
+};
+
+const ORDERS = {
+  /** Bytes of the file; how long the model takes to load, and the memory that it takes, over those of the file. */
+  async load({ kind }) {
+    await sn.init({ threads: 2 });
+    file ??= modelFile(kind);
+    model?.dispose();
+    const before = sn.memory();
+    const ms = await timed(async () => {
+      model = await llm.load(file);
+    });
+    return { bytes: file.length, ms, memory: (sn.memory().bytesInUse - before.bytesInUse) / file.length };
+  },
+  /** Gigabytes a second that a copy of as many bytes reads. */
+  copy: async () => {
+    const to = new Uint8Array(file.length);
+    return file.length / 1e6 / (await timed(() => to.set(file)));
+  },
+  decode: ({ number }) => written(textOf(16, number), DECODED).then(({ each }) => each),
+  prompt: ({ number }) => written(textOf(512, number), 2).then(({ first }) => first),
+  /** A step of LoRA of rank 8 on 128 tokens. */
+  async lora() {
+    const lora = model.lora({ rank: 8 });
+    const loss = (params, tokens, next) => sn.softmaxCrossEntropy(lora.apply(params, tokens).reshape([128, -1]), next).mean();
+    const step = sn.trainStep(loss, sn.optim.adam({ lr: 1e-3 }));
+    let state = step.init(lora.params);
+    const tokens = sn.tensor(Int32Array.from({ length: 128 }, (_, i) => (i * 37) % 256), { shape: [1, 128] });
+    const once = () => timed(() => sn.tidy(() => {
+      const made = step(state, tokens, tokens.reshape([128]));
+      ({ state } = made);
+      made.loss.item();
+      return state;
+    }));
+    await once();
+    return Math.min(await once(), await once(), await once());
+  },
+};
+
+export const ask = (order) => ORDERS[order.name](order);
+
+if (typeof WorkerGlobalScope === 'function') {
+  onmessage = ({ data }) => ask(data).then((value) => postMessage({ value }), (error) => postMessage({ error: String(error.stack) }));
+  postMessage({ value: 'ready' });
+}

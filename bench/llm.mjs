@@ -1,0 +1,98 @@
+// llm.mjs [KINDS] - a language model of 135 million random weights: load, tokens, prompts and steps of LoRA on two threads, in
+// Node, or with --page in a worker of Chromium beside @wllama/wllama, which is llama.cpp in WebAssembly. Both take turns, and
+// of each the best counts. ROUNDS=N turns.
+import { chromium } from 'playwright-core';
+import { chromiumOptions } from '../tests/browser/browsers.mjs';
+import { textOf } from './llm-model.mjs';
+import { ask } from './llm-worker.mjs';
+import { serve } from './peers/serve.mjs';
+
+const asked = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+const kinds = asked.length > 0 ? asked : ['Q8_0', 'Q4_0', 'Q4_K'];
+const rounds = Number(process.env.ROUNDS ?? 3);
+
+/** Runs in the page. */
+const openPeer = async (bytes) => {
+  const { Wllama } = await import('/node_modules/@wllama/wllama/esm/index.js');
+  const wllama = new Wllama({ default: '/node_modules/@wllama/wllama/esm/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  await wllama.loadModel([new Blob([bytes])], { n_ctx: 1024, n_threads: 2, n_gpu_layers: 0, warmup: true });
+  window.peer = async ({ prompt, count }) => {
+    const begin = performance.now();
+    const made = await wllama.createCompletion({ prompt, max_tokens: count, temperature: 0, stream: false, cache_prompt: false });
+    return { ms: performance.now() - begin, tokens: made.usage };
+  };
+};
+
+/** Milliseconds of a token, and of a prompt of 512. */
+const peerFigures = {
+  decode: async (page, number) => {
+    const [one, many] = [await page.evaluate((o) => window.peer(o), { prompt: textOf(16, number), count: 1 }), await page.evaluate((o) => window.peer(o), { prompt: textOf(16, number), count: 33 })];
+    return (many.ms - one.ms) / (many.tokens.completion_tokens - one.tokens.completion_tokens);
+  },
+  prompt: async (page, number) => (await page.evaluate((o) => window.peer(o), { prompt: textOf(512, number), count: 1 })).ms,
+};
+
+const show = (name, value, more = '') => console.log(`  ${name.padEnd(24)} ${value}${more}`);
+const least = (list) => Math.min(...list);
+
+/** name, unit -> the best of both */
+async function measure(tell, page) {
+  const seen = { copy: [], load: [], decode: [], prompt: [], peerDecode: [], peerPrompt: [] };
+  let loaded;
+  for (let round = 0; round < rounds; round++) {
+    loaded = await tell('load');
+    seen.load.push(loaded.ms);
+    seen.copy.push(await tell('copy'));
+    for (const name of ['decode', 'prompt']) {
+      seen[name].push(await tell(name, round * 2 + 1), await tell(name, round * 2 + 2));
+      if (page) seen[name === 'decode' ? 'peerDecode' : 'peerPrompt'].push(await peerFigures[name](page, round + 30));
+    }
+  }
+  const copy = Math.max(...seen.copy);
+  const [decode, prompt] = [least(seen.decode), least(seen.prompt)];
+  const peer = (own, list) => (list.length > 0 ? `   wllama ${least(list).toFixed(1)} ms: ${(least(list) / own).toFixed(2)} times as long` : '');
+  show('file', `${(loaded.bytes / 1e6).toFixed(1)} MB`);
+  show('load', `${(least(seen.load) / 1e3).toFixed(2)} s`, `, ${loaded.memory.toFixed(2)} times the file in memory`);
+  show('a token', `${decode.toFixed(1)} ms`, `, ${(loaded.bytes / 1e6 / decode).toFixed(1)} GB/s; a copy reads ${copy.toFixed(1)}${peer(decode, seen.peerDecode)}`);
+  show('a prompt of 512', `${(prompt / 1e3).toFixed(2)} s`, peer(prompt, seen.peerPrompt));
+  show('a step of LoRA', `${((await tell('lora')) / 1e3).toFixed(2)} s`);
+}
+
+async function inPage(kind, browser, server) {
+  const page = await browser.newPage();
+  await page.goto(`${server.url}/bench/wasm/page.html`);
+  await page.evaluate(() => {
+    const worker = new Worker('/bench/llm-worker.mjs', { type: 'module' });
+    const answer = () => new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => (data.error === undefined ? resolve(data.value) : reject(new Error(data.error)));
+      worker.onerror = ({ message }) => reject(new Error(message));
+    });
+    window.ask = (message) => {
+      worker.postMessage(message);
+      return answer();
+    };
+    return answer();
+  });
+  await page.evaluate(`(${openPeer})(await import('/bench/llm-model.mjs').then(({ modelFile }) => modelFile('${kind}')))`.replace(/^/, '(async () => ').replace(/$/, ')()'));
+  await measure((name, number) => page.evaluate((order) => window.ask(order), { name, kind, number }), page);
+  await page.close();
+}
+
+if (process.argv.includes('--page')) {
+  const server = await serve();
+  const browser = await chromium.launch(chromiumOptions);
+  try {
+    for (const kind of kinds) {
+      console.log(`${kind}, Chromium ${browser.version()}`);
+      await inPage(kind, browser, server);
+    }
+  } finally {
+    await browser.close();
+    server.close();
+  }
+} else {
+  const [kind] = kinds;
+  console.log(`${kind}, Node`);
+  await measure((name, number) => ask({ name, kind, number }));
+}
+process.exit(0);
