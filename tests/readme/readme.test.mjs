@@ -1,39 +1,91 @@
-// The programs in README.md and js/README.md are run as they stand there: a reader who pastes them gets what it says.
+// Every block of code in the documents is what it is marked as (site/blocks.mjs): programs are run, and print what stands
+// beside them; C is compiled and run, TypeScript is compiled, fragments are parsed. A reader who pastes one gets what it says.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { blocksOf, isAsSaid, programsOf, saidBy } from '../../site/blocks.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const PACKAGE_README = readFileSync(join(ROOT, 'js/README.md'), 'utf8');
+const MADE = join(ROOT, 'build/documents'); /* inside the tree, where 'sinter' is found */
+const inFolder = (folder) => readdirSync(join(ROOT, folder), { recursive: true }).filter((name) => name.endsWith('.md')).sort().map((name) => `${folder}/${name}`);
+const DOCUMENTS = ['README.md', 'js/README.md', 'SECURITY.md', 'src/README.md', ...inFolder('docs')]
+  .map((name) => ({ name, blocks: blocksOf(readFileSync(join(ROOT, name), 'utf8'), name) }));
+const of = (name) => DOCUMENTS.find((each) => each.name === name).blocks;
+const kind = (wanted) => DOCUMENTS.flatMap(({ name, blocks }) => blocks.filter((block) => block.kind === wanted).map((block) => ({ name, ...block })));
 
-const blocksOf = (text, language) =>
-  [...text.matchAll(new RegExp('```' + language + '\\n([^]*?)```', 'g'))].map((match) => match[1]);
+const MARK = '\u0001';
 
-const block = (language, having) => {
-  const found = blocksOf(README, language).find((text) => text.includes(having));
-  assert.ok(found, `README.md has a ${language} program with ${having}`);
-  return found;
+/** The module of a program; before each block it prints MARK. */
+const moduleOf = (program) => program.map(({ setup, code }) => `${setup}console.log('${MARK}');\n${code}`).join('\n');
+
+/** Runs the programs of a document one after the other in one process; resolves to what each block printed. */
+const printedBy = async (name, programs) => {
+  const base = join(MADE, name.replaceAll(/[/.]/g, '-'));
+  programs.forEach((program, i) => writeFileSync(`${base}-${i}.mjs`, moduleOf(program)));
+  writeFileSync(`${base}.mjs`, programs.map((_, i) => `await import('${base}-${i}.mjs');\n`).join(''));
+  const { stdout } = await promisify(execFile)(process.execPath, [`${base}.mjs`], { cwd: ROOT, encoding: 'utf8' });
+  return stdout.split(`${MARK}\n`).slice(1).map((text) => text.trimEnd().split('\n').filter((line, i, all) => line || all.length > 1));
 };
 
+mkdirSync(MADE, { recursive: true });
+
+describe('the programs print what stands beside them', { concurrency: 2 }, () => {
+  for (const { name, blocks } of DOCUMENTS) {
+    const programs = programsOf(blocks);
+    if (!programs.length) continue;
+    test(name, async () => {
+      const printed = await printedBy(name, programs);
+      programs.flat().forEach((block, i) => {
+        const said = saidBy(block);
+        if (!isAsSaid(printed[i], said)) assert.deepEqual(printed[i], said, `${name}:${block.line}`);
+      });
+    });
+  }
+});
+
+test('what is printed otherwise, or not, or more than is said, is noticed', () => {
+  const [program] = programsOf(blocksOf("```js\nimport * as sn from 'sinter';\n```\n\n```js\nconsole.log(1); // 1\nconsole.log(2) // 2\n```\n\n```js\nf();\n```\n```output\na … c\n```\n\n```js\ng();\n```\n```output sample\n3 ms\n```\n", 'x.md'));
+  assert.deepEqual(program.map(saidBy), [[], ['1', '2'], ['a … c'], null]);
+  const right = [[[], []], [['a b c'], ['a … c']], [['(x.y)'], ['(x.y)']], [['4 ms'], null]];
+  const wrong = [[['1'], []], [[], ['1']], [['a b d'], ['a … c']], [['1'], ['2']], [['xay'], ['x.y']], [['12'], ['1']], [[], null]];
+  for (const [printed, said] of right) assert.ok(isAsSaid(printed, said), said);
+  for (const [printed, said] of wrong) assert.ok(!isAsSaid(printed, said), printed);
+  assert.throws(() => blocksOf('```js later\n```\n', 'x.md'), /x.md:1: no block is called "js later"/);
+  assert.throws(() => blocksOf('```python\n```\n', 'x.md'), /x.md:1/);
+});
+
+test('fragments, programs for a device and examples are parsed', () => {
+  const found = ['fragment', 'device program', 'example'].flatMap(kind);
+  assert.ok(found.length > 100);
+  for (const { name, line, language, code } of found) {
+    if (language === 'c') continue;
+    const { diagnostics } = ts.transpileModule(code, { reportDiagnostics: true, compilerOptions: { target: 'esnext', module: 'esnext' } });
+    assert.deepEqual(diagnostics.map(({ messageText }) => messageText), [], `${name}:${line}`);
+  }
+});
+
 test('the JavaScript program learns to multiply', () => {
-  const file = join(ROOT, 'build', 'readme-example.mjs'); /* inside the tree, where 'sinter' is found */
-  writeFileSync(file, block('js', 'trainStep'));
+  const [program] = programsOf(of('README.md'));
+  const file = join(MADE, 'multiply.mjs');
+  writeFileSync(file, program[0].code);
   const output = execFileSync(process.execPath, [file], { encoding: 'utf8' });
   const answer = Number(/= (-?[\d.]+)/.exec(output)?.[1]);
   assert.ok(Math.abs(answer - -0.3) < 0.05, output);
 });
 
 test('the C program finds the line', () => {
+  const [{ code }] = kind('C program');
   const folder = mkdtempSync(join(tmpdir(), 'sinter-readme-'));
   try {
     const source = join(folder, 'example.c');
-    writeFileSync(source, block('c', 'int main'));
+    writeFileSync(source, code);
     const build = join(ROOT, 'build/native');
     execFileSync('cc', ['-std=c11', '-Wall', '-Werror', '-I', join(ROOT, 'include'), '-I', join(build, 'include'), source,
       join(build, 'libsinter.a'), '-lm', '-lpthread', '-o', join(folder, 'example')]);
@@ -43,36 +95,13 @@ test('the C program finds the line', () => {
   }
 });
 
-/** Runs programs as one, and compares what they print with what stands beside it. */
-const runsAsItSays = (text, name, least) => {
-  const program = blocksOf(text, 'js').join('\n');
-  const file = join(ROOT, 'build', name);
-  writeFileSync(file, program);
-  const output = execFileSync(process.execPath, [file], { encoding: 'utf8' });
-  const said = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map((match) => match[1]);
-  assert.ok(said.length >= least, `${said.length} lines of output`);
-  assert.deepEqual(output.trimEnd().split('\n'), said);
-};
-
-test('the programs of js/README.md, one after the other, print what stands beside them', () => {
-  runsAsItSays(PACKAGE_README, 'package-readme-example.mjs', 8);
-});
-
-test('so do those of circuits in docs/logic.md', () => {
-  const [circuits] = readFileSync(join(ROOT, 'docs/logic.md'), 'utf8').split(/^## Rules$/m);
-  runsAsItSays(circuits, 'logic-example.mjs', 8);
-});
-
-test('so does that of docs/onnx.md', () => {
-  runsAsItSays(readFileSync(join(ROOT, 'docs/onnx.md'), 'utf8'), 'onnx-example.mjs', 4);
-});
-
-test('the TypeScript of js/README.md compiles', () => {
-  const folder = join(ROOT, 'build/readme-types'); /* inside the tree, where 'sinter' is found */
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, 'example.mts');
-  writeFileSync(file, blocksOf(PACKAGE_README, 'ts').join('\n'));
+test('TypeScript compiles', () => {
+  const files = kind('types').map(({ code }, i) => {
+    writeFileSync(join(MADE, `types-${i}.mts`), code);
+    return join(MADE, `types-${i}.mts`);
+  });
+  assert.ok(files.length > 0);
   const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
   const options = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--module', 'nodenext', '--typeRoots', 'none'];
-  execFileSync(process.execPath, [tsc, ...options, file], { encoding: 'utf8', stdio: ['ignore', 'inherit', 'inherit'] });
+  execFileSync(process.execPath, [tsc, ...options, ...files], { encoding: 'utf8', stdio: ['ignore', 'inherit', 'inherit'] });
 });
