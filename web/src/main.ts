@@ -10,7 +10,7 @@ import type { RunOf } from './inside/runs.ts';
 import { History } from './state/history.ts';
 import type { About, DigitSample, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
 import { WORDS, type Words } from './state/words.ts';
-import { askedSettings, brought } from './program/address.ts';
+import { askedSettings, brought, documented } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
 import { shown, type Change, type ShownProgram } from './program/shown.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
@@ -156,6 +156,7 @@ function writeAddress(name: string): void {
   const query = new URLSearchParams(location.search);
   query.set('example', name);
   query.delete('set');
+  query.delete('doc');
   const hash = location.hash.slice(1).split('&').filter((part) => !part.startsWith('program=')).join('&');
   window.history.replaceState(null, '', `?${query.toString()}${hash === '' ? '' : `#${hash}`}`);
 }
@@ -304,6 +305,13 @@ function receive(message: FromTrainer): void {
     case 'problem':
       showProblem(message);
       break;
+    case 'ran':
+      document.body.dataset.data = 'none';
+      setText(element('purpose'), 'A program that runs and prints.');
+      examples.show('');
+      source.show(null);
+      controls.say('The program has run to its end. Change it, and it runs again.');
+      break;
     case 'printed':
       source.print(message.lines, message.more);
       break;
@@ -406,6 +414,8 @@ document.body.toggleAttribute('data-embed', new URLSearchParams(location.search)
 async function begin(): Promise<void> {
   const name = entry(asked) === null ? FIRST : asked;
   try {
+    const text = await documented();
+    if (text !== null) return shown.bring(FIRST, text, {}, true);
     const given = await brought();
     if (given !== null) return shown.bring(given.name, given.text, given.settings);
     await shown.choose(name, askedSettings());

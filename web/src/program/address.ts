@@ -86,6 +86,18 @@ export async function brought(): Promise<Brought | null> {
   return written === null ? null : unpack(written);
 }
 
+/** A program of the documentation, which stands beside the page: ?doc=tutorials-memory-2. It is of this server, like the page.
+ *  null: the address asks for none. */
+export async function documented(): Promise<string | null> {
+  const name = new URLSearchParams(location.search).get('doc');
+  if (name === null) return null;
+  if (!/^[\w-]{1,80}$/.test(name)) throw new AddressError('the address has the name of a program that is damaged');
+  const answer = await fetch(new URL(`docs/programs/${name}.js`, location.href)).catch(() => null);
+  if (!answer?.ok || !/javascript/.test(answer.headers.get('content-type') ?? ''))
+    throw new AddressError(`there is no program ${name} in the documentation beside this page`);
+  return answer.text();
+}
+
 /** Settings of a program of the list: ?example=mlp&set=batch:64;seed:1. */
 export function askedSettings(): Settings {
   const parts = (new URLSearchParams(location.search).get('set') ?? '').split(';').filter((part) => part !== '');

@@ -55,10 +55,10 @@ export class Shown {
     this.become({ name, text, isChanged: false, settings: settings ?? this.left.get(name) ?? {}, isTrusted: true }, 'chosen');
   }
 
-  /** A text from elsewhere, derived from a program of the list; it is not run before `trust`. */
-  bring(name: string, text: string, settings: Settings): void {
+  /** A text from elsewhere, derived from a program of the list; unless it is of this server it is not run before `trust`. */
+  bring(name: string, text: string, settings: Settings, isTrusted = false): void {
     this.choice++;
-    this.become({ name, text, isChanged: true, settings, isTrusted: false }, 'chosen');
+    this.become({ name, text, isChanged: true, settings, isTrusted }, 'chosen');
   }
 
   /** by: who edits, and need not hear of it. */

@@ -206,6 +206,8 @@ export type FromTrainer =
   | { type: 'network'; about: About; name: string; weights: number; settings: Settings; step: number; isLoaded: boolean }
   /** What is wrong with a program; kept: the settings with which the same text goes on, as others were refused. */
   | { type: 'problem'; problem: Problem; kept: Settings | null }
+  /** A script has run to its end: there is nothing to train. */
+  | { type: 'ran' }
   /** Lines that a program has printed, and how many more there were. */
   | { type: 'printed'; lines: Printed[]; more: number }
   | { type: 'figures'; step: number; values: { name: string; value: number }[] }

@@ -8,7 +8,6 @@ import { isText, TextExaminer } from './text.ts';
 import { OwnExaminer } from './own.ts';
 import { Session } from './session.ts';
 import { watchedSinter } from './inside/watched.ts';
-import { SourceError } from '../compiler/workers/source.ts';
 import { readProgram } from '../program/workers/read.ts';
 import type { Module, Training } from '../program/workers/training.ts';
 import type { Print } from '../program/workers/evaluate.ts';
@@ -38,11 +37,10 @@ export interface Surroundings {
   device: TrainedOn;
 }
 
-/** Runs a program's text and makes it ready to be trained. */
-export async function prepare(program: ProgramText, changed: Settings, { post, print, device }: Surroundings): Promise<Lesson> {
+/** Runs a program's text and makes it ready to be trained; null: a script, which has run. */
+export async function prepare(program: ProgramText, changed: Settings, { post, print, device }: Surroundings): Promise<Lesson | null> {
   const module = await readProgram(program, { print, sinter: watchedSinter });
-  if (module === null)
-    throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
+  if (module === null) return null;
   const settings = { ...module.settings, ...changed };
   const training = await module.make(settings);
   const session = new Session(training, settings.seed ?? 0, { device });

@@ -181,13 +181,20 @@ function refuse(program: ProgramText, error: unknown): void {
 async function reset(program: ProgramText, settings: Settings): Promise<void> {
   const running = phase === 'running';
   if (shop === null || shop.program.text !== program.text) setPhase('loading');
-  let lesson: Lesson;
+  let lesson: Lesson | null;
   try {
     lesson = await prepare(program, settings, surroundings());
   } catch (error) {
     return refuse(program, error);
   }
   const old = shop;
+  if (lesson === null) {
+    printer.flush();
+    close(old);
+    shop = null;
+    setPhase('failed');
+    return post({ type: 'ran' });
+  }
   await take(lesson);
   close(old);
   setPhase(running ? 'running' : 'paused');
@@ -230,6 +237,7 @@ async function goOn(read: Reader): Promise<void> {
     const { example: name, ...settings } = await settingsOf(read);
     const program = shop?.program.name === name ? shop.program : { name, text: await textOf(name) };
     lesson = await prepare(program, settings, surroundings());
+    if (lesson === null) throw new Error(`there is nothing to train in the program ${name}`);
     lesson.session.restore(await readRun(read, { settings: { ...lesson.settings, example: name }, ...lesson.session.saved }));
   } catch (error) {
     close(lesson);

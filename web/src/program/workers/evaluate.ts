@@ -1,6 +1,6 @@
 // A program's text becomes a module here, in a worker: types are stripped, and what it imports and prints is handed to it.
 //
-// `new Function` runs it. The page's own policy forbids that to the page; a worker has the policy of its own response, and
+// A function made of the text runs it. The page's own policy forbids that to the page; a worker has the policy of its own response, and
 // this one is meant to run what the user types. Where a server's policy forbids it to workers as well, the EvalError is
 // shown. Text from an address is run only after the visitor has asked for it (program/shown.ts).
 
@@ -15,6 +15,22 @@ export interface Exports {
 
 export type Print = (level: 'log' | 'warn' | 'error', line: string) => void;
 
+/** Entry points of the package, which are loaded by programs that import them. */
+const BESIDE: Record<string, () => Promise<object>> = {
+  'sinter/logic': () => import('sinter/logic'),
+  'sinter/onnx': () => import('sinter/onnx'),
+  'sinter/gguf': () => import('sinter/gguf'),
+  'sinter/llm': () => import('sinter/llm'),
+  'sinter/report': () => import('sinter/report'),
+};
+
+/** Loads the entry points that a text imports. */
+async function besideOf(source: string): Promise<Record<string, object>> {
+  const loaded: Record<string, object> = {};
+  for (const [, name] of source.matchAll(/^\s*import\b[^;]*?\bfrom\s+['"](sinter\/\w+)['"]/gm))
+    if (Object.hasOwn(BESIDE, name)) loaded[name] ??= await BESIDE[name]();
+  return loaded;
+}
 
 /** Programs of the list, made JavaScript when the page was built. */
 const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.ts', { query: '?stripped', import: 'default' });
@@ -33,34 +49,57 @@ async function strip(source: string, name: string, hasLimit: boolean): Promise<s
   }
 }
 
-function requiring(sinter: typeof sn): (name: string) => object {
-  const modules: Record<string, object> = { sinter, playground };
+function requiring(sinter: typeof sn, beside: Record<string, object>): (name: string) => object {
+  const modules: Record<string, object> = { ...beside, sinter, playground };
   return (name) => {
     if (!Object.hasOwn(modules, name))
-      throw new SourceError(`a program imports from 'sinter' and 'playground', and there is no '${name}' here`);
+      throw new SourceError(`a program imports from 'sinter', its entry points and 'playground', and there is no '${name}' here`);
     return { __esModule: true, ...modules[name] };
   };
 }
 
-function written(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (value instanceof sn.Tensor) return `Tensor ${value.dtype} (${value.shape.join(', ')})`;
+/** As Node shows it: a tensor with its values, if they are there. */
+const IN_NODE = Symbol.for('nodejs.util.inspect.custom');
+
+/** Of a long list the beginning. */
+const listed = (name: string, values: unknown[], length: number, depth: number): string =>
+  length === 0 ? `${name}[]` : `${name}[ ${values.map((each) => written(each, depth + 1)).join(', ')}${length > values.length ? ', …' : ''} ]`;
+
+/** Any value as text; depth: within how many others it stands. */
+function shown(value: unknown, depth: number): string {
+  if (typeof value === 'string') return depth > 0 ? `'${value}'` : value;
+  if (value instanceof sn.Tensor) return (value as unknown as Record<symbol, () => string>)[IN_NODE]();
   if (value instanceof Error) return `${value.name}: ${value.message}`;
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
+  if (Array.isArray(value)) return listed('', value.slice(0, MOST_PARTS), value.length, depth);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    const array = value as Float32Array;
+    return listed(`${array.constructor.name}(${array.length}) `, [...array.subarray(0, MOST_PARTS)], array.length, depth);
   }
+  if (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype)
+    return `{ ${Object.entries(value).slice(0, MOST_PARTS).map(([name, each]) => `${name}: ${written(each, depth + 1)}`).join(', ')} }`;
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** What lies too deep, or throws, by its kind. */
+function written(value: unknown, depth = 0): string {
+  try {
+    if (depth <= DEEPEST || typeof value !== 'object') return shown(value, depth);
+  } catch {
+    // Its kind, then.
+  }
+  return Object.prototype.toString.call(value);
 }
 
 /** Lines are cut: one of a million letters is as bad as a million lines. */
 const MOST_LETTERS = 500;
+const MOST_PARTS = 50;
+const DEEPEST = 4;
 
 function printing(print: Print): Record<string, (...values: unknown[]) => void> {
   const at =
     (level: 'log' | 'warn' | 'error') =>
     (...values: unknown[]): void =>
-      print(level, values.map(written).join(' ').slice(0, MOST_LETTERS));
+      values.map((value) => written(value)).join(' ').split('\n').forEach((line) => print(level, line.slice(0, MOST_LETTERS)));
   return { log: at('log'), info: at('log'), debug: at('log'), table: at('log'), warn: at('warn'), error: at('error') };
 }
 
@@ -96,6 +135,9 @@ export interface RunOptions {
   sinter?: typeof sn;
 }
 
+/** A module may wait for something at its top level, and so may this. */
+const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
+
 /** Runs the text; what it exports, or declares as `program` and `inputs`. */
 export async function run(source: string, options: RunOptions = {}): Promise<Exports> {
   const { name = '', print = () => undefined, hasLimit = false, sinter = sn } = options;
@@ -104,6 +146,6 @@ export async function run(source: string, options: RunOptions = {}): Promise<Exp
     inputs: typeof inputs === 'undefined' ? undefined : inputs,
     ...exports,
   };\n//# sourceURL=${FILE}`;
-  const make = new Function('sn', 'require', 'exports', 'console', '$turn', text) as (...given: unknown[]) => Exports;
-  return make(sinter, requiring(sinter), {}, printing(print), limit());
+  const make = new AsyncFunction('sn', 'require', 'exports', 'console', '$turn', text) as (...given: unknown[]) => Promise<Exports>;
+  return make(sinter, requiring(sinter, await besideOf(source)), {}, printing(print), limit());
 }

@@ -2,16 +2,23 @@
 
 import { SourceError } from '../../compiler/workers/source.ts';
 import type { ProgramText } from '../../state/protocol.ts';
-import { run, type Exports, type RunOptions } from './evaluate.ts';
+import { run, type Exports, type Print, type RunOptions } from './evaluate.ts';
 import { begin, moduleOf, readSettings, stepOf, type Module } from './training.ts';
 
 /** Whether there is something to train. */
 export const learns = ({ default: make }: Exports): boolean => make !== undefined;
 
-/** Runs the text of a program that learns; null: there is nothing to train in it. */
-export async function readProgram({ text, name }: ProgramText, options?: Pick<RunOptions, 'print' | 'sinter'>): Promise<Module | null> {
-  const exports = await run(text, { name, hasLimit: true, ...options });
-  return learns(exports) ? moduleOf(exports) : null;
+/** Runs the text of a program that learns; null: a script, which prints, has nothing to train, and has run to its end. */
+export async function readProgram({ text, name }: ProgramText, { print, sinter }: Pick<RunOptions, 'print' | 'sinter'> = {}): Promise<Module | null> {
+  let hasPrinted = false;
+  const heard: Print = (level, line) => {
+    hasPrinted = true;
+    print?.(level, line);
+  };
+  const exports = await run(text, { name, hasLimit: true, sinter, print: heard });
+  if (learns(exports)) return moduleOf(exports);
+  if (hasPrinted && exports.program === undefined) return null;
+  throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
 }
 
 /** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step, with the
