@@ -3,6 +3,7 @@
 //   native asan tsan neon valgrind coverage wasm wasm-mt   CMake presets  -> build/<preset>
 //   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
 //   web   after js                       the static playground            -> web/dist
+//   docs  after web                      the documentation as a site      -> web/dist/docs
 //
 // A target is built at most once per process and never before what it needs; at most two are built at
 // the same time.
@@ -149,6 +150,15 @@ const TARGETS = {
       build: () => workspace('web'),
     }),
   },
+  docs: {
+    needs: ['web'],
+    build: () => buildUnlessFresh({
+      name: 'docs',
+      inputs: ['site', 'docs', 'README.md', 'SECURITY.md', 'src/README.md', 'js/README.md', 'bench/metrics.csv', 'web/src/style/tokens.css', 'js/dist', 'package-lock.json'],
+      outputs: ['web/dist/docs/index.html'],
+      build: async () => (await import('../site/build.mjs')).buildSite(), // needs what set-up installs
+    }),
+  },
 };
 
 let free = AT_A_TIME;
@@ -186,5 +196,5 @@ export const build = async (names) => {
 
 await main(import.meta.url, async (names) => {
   await setup(['wasm']);
-  await build(names.length ? names : ['web']);
+  await build(names.length ? names : ['docs']);
 });

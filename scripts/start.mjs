@@ -1,4 +1,4 @@
-// start.mjs [--no-isolation] - npm start: set up, build what is needed, serve the playground.
+// start.mjs [--no-isolation] - npm start: set up, build what is needed, serve the playground, and the documentation in docs/.
 // PORT in the environment sets the port.
 import { parseArgs } from 'node:util';
 import { main } from './lib/proc.mjs';
@@ -10,6 +10,6 @@ await main(import.meta.url, async (args) => {
   const { values } = parseArgs({ args, options: { 'no-isolation': { type: 'boolean' } } });
   const port = parsePort(process.env.PORT);
   await setup(['wasm']);
-  await build(['web']);
+  await build(['docs']);
   await serveInForeground('Sinter playground', { port, isolation: !values['no-isolation'] });
 });

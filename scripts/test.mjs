@@ -4,7 +4,7 @@
 //   native         ctest, release                    js          package tests, the system's Node
 //   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
-//   readme         the programs in README.md         browser     playground and package in browsers
+//   readme         the programs of all documents     browser     playground, site, package in browsers
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM     webgpu    programs on a graphics processor in software
 //   onnx           ONNX's own cases, damaged files
@@ -142,7 +142,7 @@ const SUITES = [
       { SINTER_TEST_PROGRAMS: '5000', ...softwareGpu() }) },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },
-  { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
+  { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },

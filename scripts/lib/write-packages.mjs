@@ -133,7 +133,7 @@ const GENERATED = 'Generated from the declarations of `js/src/` by `scripts/gen-
 const pageOf = (title, parts) => ({
   title,
   file: `${title.replaceAll(' ', '-')}.md`,
-  names: parts.flatMap(({ list, prefix }) => list.filter(isFunction).map(({ name }) => `${prefix}${name}`.replace(`${title}.`, ''))).filter((name, i, all) => all.indexOf(name) === i),
+  names: parts.flatMap(({ list, prefix }) => list.filter(isFunction).map(({ name }) => `${prefix}${name}`)).filter((name, i, all) => all.indexOf(name) === i),
   text: `${[`# ${title}`, GENERATED, ...parts.flatMap(({ path, list, prefix }) => [
     parts.length > 1 && `## ${basename(path, '.ts')}`,
     headOf(path),

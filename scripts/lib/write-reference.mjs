@@ -48,8 +48,8 @@ const rowSection = (row) => [
   ['```js', row.example, '```'].join('\n'),
 ].join('\n\n');
 
-/** Of a heading "### nn.linear" on the page nn, or "### jit" on that of the package. */
-const anchorOf = (title, name) => `${title === 'package' ? '' : title}${name}`.toLowerCase().replaceAll('.', '');
+/** Of a heading "### nn.linear". */
+const anchorOf = (name) => name.toLowerCase().replaceAll('.', '');
 
 const GENERATED = 'Generated from `src/tensor/functions.def` and `src/graph/ops.def` by `scripts/gen-api.mjs`.';
 
@@ -76,7 +76,7 @@ const index = (table, packages) => {
     return `## [${group.title}](${pageOf(group)})\n\n${[...names, ...rows].map((name) => link(group, name)).join(' · ')}`;
   });
   const others = packages.map(({ title, file, names }) =>
-    `## [${title}](${file})\n\n${names.map((name) => `[${name}](${file}#${anchorOf(title, name)})`).join(' · ')}`);
+    `## [${title}](${file})\n\n${names.map((name) => `[${name.replace(`${title}.`, '')}](${file}#${anchorOf(name)})`).join(' · ')}`);
   return `# Reference
 
 ${GENERATED}

@@ -1,0 +1,75 @@
+// figures.mjs - pages and figures made of bench/metrics.csv, which the tests compare with what the compiler does.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../scripts/lib/proc.mjs';
+
+const SOURCE = 'bench/metrics.csv';
+
+/** Figures by subject: { 'mlp-forward': { nodes: 18, ... } }. */
+export const readMetrics = () => {
+  const [, ...lines] = readFileSync(join(root, SOURCE), 'utf8').trimEnd().split('\n');
+  const subjects = {};
+  for (const line of lines) {
+    const [subject, figure, value] = line.split(',');
+    (subjects[subject] ??= {})[figure] = Number(value);
+  }
+  return subjects;
+};
+
+/** When the file was last changed; '' outside of a repository. */
+const dateOfMetrics = () => {
+  try {
+    return execFileSync('git', ['log', '-1', '--format=%cs', '--', SOURCE], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return '';
+  }
+};
+
+const count = (value) => value.toLocaleString('en');
+export const bytes = (value) => (value < 1e6 ? `${(value / 1e3).toPrecision(3)} kB` : `${(value / 1e6).toPrecision(3)} MB`);
+const flops = (value) => (value < 1e6 ? count(value) : value < 1e9 ? `${(value / 1e6).toPrecision(3)} M` : `${(value / 1e9).toPrecision(3)} G`);
+
+const table = (head, rows) => `| ${head.join(' | ')} |\n|---|${'---:|'.repeat(head.length - 1)}\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`;
+
+const programs = (metrics) => Object.entries(metrics).filter(([, { kernels }]) => kernels !== undefined);
+
+/** The page of the figures, as Markdown. */
+const benchmarks = () => {
+  const metrics = readMetrics();
+  const date = dateOfMetrics();
+  const rows = programs(metrics).map(([name, m]) => [name, count(m.nodes), count(m.kernels), bytes(m.arenaBytes), bytes(m.naiveBytes), `${(m.naiveBytes / Math.max(m.arenaBytes, 1)).toFixed(1)} x`, flops(m.flops)]);
+  const files = Object.entries(metrics).filter(([, { gzipBytes }]) => gzipBytes !== undefined).map(([name, m]) => [`\`${name}\``, bytes(m.bytes), bytes(m.gzipBytes)]);
+  return `# Benchmarks
+
+Two kinds of figures tell how good a compiler is. What it makes of a program - kernels, memory, work - is the same on every
+machine, so it is committed, in \`${SOURCE}\`${date && ` (of ${date})`}, and every test run compares it. What a clock says
+depends on the machine, so it is measured where it matters: on yours.
+
+## What the compiler makes of programs
+
+Nodes are the ops of the program after its passes, kernels the loops that run. The arena is the one block of memory that all
+intermediate results share; without a plan each would have its own.
+
+${table(['program', 'nodes', 'kernels', 'arena', 'without a plan', 'less by', 'flops'], rows)}
+
+## What a page downloads
+
+${table(['file', 'bytes', 'gzipped'], files)}
+
+\`index.js\` and one of the two modules are all that a page needs; the other entry points are loaded by those who import them.
+
+## Times, on your machine
+
+- The [Bench tab of the playground](http://localhost:5173/#bench) measures this browser: products, convolution, attention and
+  the step of a network, beside the peak that the machine reaches.
+- Its [Compiler tab](http://localhost:5173/#compiler) measures what each pass, fusion, generated code and each thread is worth.
+- \`npm run bench\` compares native code with WebAssembly; \`npm run bench -- --peers\` compares with TensorFlow.js,
+  onnxruntime-web and jax-js, in one page and in turns.
+
+A time on these pages would be of a machine that is not yours. So there is none.
+`;
+};
+
+/** Pages without a file of their own. */
+export const figurePages = () => [{ source: 'docs/benchmarks.md', file: 'benchmarks.html', text: benchmarks(), title: 'Benchmarks' }];

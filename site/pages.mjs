@@ -1,0 +1,41 @@
+// pages.mjs - the pages of the site: from which Markdown file of the repository each comes, in the order in which they are
+// read. There is no second list; the landing page is README.md's own (landing.mjs).
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../scripts/lib/proc.mjs';
+
+const TUTORIALS = ['first-tensor', 'gradients', 'training-loop', 'custom-layer', 'performance', 'memory', 'threads', 'bundlers', 'numerics', 'coming-from'];
+/** By their files: the name of the page, and what the menu calls it. */
+const GUIDES = {
+  'js/README.md': ['package', 'The package on one page'],
+  'docs/bundlers.md': ['places', 'Places and bundlers'],
+  'docs/logic.md': ['logic', 'Logic'],
+  'docs/llm.md': ['llm', 'Language models'],
+  'docs/onnx.md': ['onnx', 'ONNX'],
+  'docs/webgpu.md': ['webgpu', 'WebGPU'],
+};
+const FIGURES = { 'docs/ops.md': ['ops', 'Ops'], 'docs/accuracy.md': ['accuracy', 'Accuracy'] };
+const INSIDE = { 'src/README.md': ['core', 'The core'], 'SECURITY.md': ['security', 'Security'] };
+
+/** A page: source, file (of the site, from its root), title, text. */
+const page = (source, file, title) => {
+  const text = readFileSync(join(root, source), 'utf8');
+  return { source, file, text, title: title ?? /^# (.*)$/m.exec(text)[1] };
+};
+const listed = (files) => Object.entries(files).map(([source, [name, title]]) => page(source, `${name}.html`, title));
+
+const reference = () => {
+  const folder = 'docs/reference';
+  const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md') && name !== 'README.md');
+  const pages = names.map((name) => page(`${folder}/${name}`, `reference/${name.replace('.md', '.html')}`));
+  return [page(`${folder}/README.md`, 'reference/index.html', 'All functions'), ...pages.sort((a, b) => a.title.localeCompare(b.title, 'en', { sensitivity: 'base' }))];
+};
+
+/** Sections of the menu with their pages. `made`: pages that have no Markdown file. */
+export const sectionsOf = (made) => [
+  { title: 'Tutorials', pages: TUTORIALS.map((name) => page(`docs/tutorials/${name}.md`, `tutorials/${name}.html`)) },
+  { title: 'Guides', pages: listed(GUIDES) },
+  { title: 'Figures', pages: [...listed(FIGURES), ...made] },
+  { title: 'Reference', pages: reference() },
+  { title: 'Inside', pages: listed(INSIDE) },
+];
