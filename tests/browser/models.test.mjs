@@ -27,7 +27,7 @@ const deep = (stages, blocks) => {
 };
 
 describe('the Models tab', () => {
-  let server, browser, page, faults;
+  let server, browser, page, faults, made;
   const get = (id) => page.locator(`[data-testid=${id}]`);
   const said = (id) => get(id).textContent();
 
@@ -177,9 +177,69 @@ describe('the Models tab', () => {
     assert.match(page.url(), /model=digits#models$/);
     assert.equal(await run(), 'ms a run');
     const [saved] = await Promise.all([page.waitForEvent('download'), get('models-save').click()]);
-    const model = onnx.load(readFileSync(await saved.path()));
+    made = await saved.path();
+    const model = onnx.load(readFileSync(made));
     assert.deepEqual(model.run({ image: sn.zeros([1, 1, 28, 28]) }).scores.shape, [1, 10]);
     assert.equal(faults.join('\n'), '');
+  });
+
+  test('the last blocks learn digits that stand upside down; the same file comes back with new weights', async (t) => {
+    const before = onnx.load(readFileSync(made));
+    await get('finetune-blocks').selectOption('2');
+    await get('finetune-turned').click();
+    await until(async () => /250 digits/.test(await said('finetune-note')), 'had examples');
+    await get('finetune-rate').fill('nothing');
+    await get('finetune-start').click();
+    assert.match(await said('finetune-note'), /learning rate is between/);
+    await get('finetune-rate').fill('0.003');
+    await get('finetune-start').click();
+    const figure = async (id) => Number((await get(id).getAttribute('data-value')) ?? NaN);
+    await until(async () => (await figure('finetune-after')) >= 0.75, 'learnt them');
+    assert.ok((await figure('finetune-before')) < 0.6, 'before, it could not');
+    assert.ok((await figure('finetune-loss')) < 1);
+    await screenshot(page, 'models-tune');
+    const [saved] = await Promise.all([page.waitForEvent('download'), get('finetune-download').click()]);
+    assert.equal(saved.suggestedFilename(), 'digits-tuned.onnx');
+    const [was, now] = [readFileSync(made), readFileSync(await saved.path())];
+    assert.equal(now.length, was.length);
+    const after = onnx.load(now);
+    const changed = Object.keys(before.params).filter((name) => before.params[name].sub(after.params[name]).abs().max().item() > 0);
+    assert.ok(changed.length > 0 && changed.length < Object.keys(before.params).length, `${changed}`);
+    t.diagnostic(`${await said('finetune-before')} before, ${await said('finetune-after')} after ${await said('finetune-steps')} steps`);
+    await get('finetune-pause').click();
+    await get('finetune-pause').click();
+    assert.match(await get('finetune-pause').textContent(), /Go on|Pause/);
+  });
+
+  test('lines of numbers with their classes teach a model; what is wrong with them is said', async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => [Math.sin(i), Math.cos(3 * i), i % 3 - 1, Math.sin(i * i)]);
+    const lines = rows.map((row) => `${row.join(', ')}, ${['low', 'middle', 'high'][row[2] + 1]}`);
+    const weights = (n, scale) => Array.from({ length: n }, (_, i) => Math.sin(7 * i + 1) * scale);
+    const net = file.model({
+      nodes: [file.node('Gemm', ['x', 'w', 'b'], ['h']), file.node('Relu', ['h'], ['r']), file.node('Gemm', ['r', 'w2', 'b2'], ['z']), file.node('Softmax', ['z'], ['y'])],
+      initializers: [file.tensor('w', 1, [4, 8], weights(32, 1)), file.tensor('b', 1, [8], weights(8, 0.1)), file.tensor('w2', 1, [8, 3], weights(24, 1)), file.tensor('b2', 1, [3], weights(3, 0.1))],
+      inputs: [file.value('x', 1, ['n', 4])],
+      outputs: [file.value('y', 1, ['n', 3])],
+    });
+    assert.equal(await open('table.onnx', net), 'is open');
+    for (const [text, message] of [
+      ['', /There are no lines/],
+      ['1,2,3,4,a\n1,2,3,b', /Line 2 has 4 columns/],
+      ['1,2,x,4,a\n1,2,3,4,b', /"x" is no number|two classes/],
+      ['1,2,3,a\n1,2,3,b', /A line has 3 numbers and a class, and the model takes 4/],
+      ['1,2,3,4,a\n1,2,3,4,a', /examples of two classes/],
+      ['1,2,3,4,a\n1,2,3,4,b', /Each class needs two examples/],
+      [['a', 'b', 'c', 'd'].map((name) => `1,2,3,4,${name}\n1,2,3,4,${name}`).join('\n'), /has 3 outputs.*there are 4/],
+    ]) {
+      await get('finetune-csv').fill(text);
+      await get('finetune-start').click();
+      await until(async () => message.test(await said('finetune-note')), `said ${message}`);
+    }
+    await get('finetune-csv').fill(lines.join('\n'));
+    await get('finetune-rate').fill('0.02');
+    await get('finetune-start').click();
+    await until(async () => Number(await get('finetune-after').getAttribute('data-value')) === 1, 'learnt them');
+    await get('finetune-pause').click();
   });
 
   test('a language model that the page makes writes; it stops, and tells where time goes', async (t) => {

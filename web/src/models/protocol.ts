@@ -177,9 +177,11 @@ export interface ModelsMethods {
   run(given: Given[]): Ran;
   /** Op by op. */
   times(given: Given[]): NodeTime[];
+  /** Some of the digits that the page has, for a model of one input of as many numbers. */
+  digits(input: string, shape: number[], upsideDown: boolean): Examples;
   tune(settings: TuneSettings, examples: Examples): TuneFacts;
   tuneOn(ms: number): TuneProgress;
-  /** The file with the new weights, which the model has from now on. */
+  /** The file with the weights as they are now; the loaded model runs with them from now on. */
   tuned(): Uint8Array;
   write(messages: readonly Message[], sampling: Sampling): void;
   writeOn(ms: number): Written;

@@ -16,6 +16,7 @@ import { showOutputs } from './outputs.ts';
 import panel from './panel.html?raw';
 import type { Facts, Maker } from './protocol.ts';
 import { Runner } from './runner.ts';
+import { TuneCard } from './tune-card.ts';
 
 export interface Surroundings {
   /** Something is about to be timed: nothing else should use the cores. */
@@ -25,7 +26,7 @@ export interface Surroundings {
 /** How long the page's own model trains before the page shows how far it is. */
 const SLICE_MS = 250;
 
-const CARDS = { run: 'models-run-card', ops: 'models-ops-card', chat: 'models-chat-card' };
+const CARDS = { run: 'models-run-card', ops: 'models-ops-card', tune: 'models-tune-card', chat: 'models-chat-card' };
 
 const textOf = (error: unknown): string => {
   if (error instanceof ProblemError && error.problem.hint !== '') return `${error.message} (${error.problem.hint})`;
@@ -38,6 +39,7 @@ export class ModelsTab {
   private readonly inputs: Inputs;
   private readonly ops: OpsCard;
   private readonly chat: ChatCard;
+  private readonly tune: TuneCard;
   /** The file that is open, and the best time of a run. */
   private source: { name: string; blob: Blob; isMade: boolean } | null = null;
   private runMs: number | null = null;
@@ -56,6 +58,7 @@ export class ModelsTab {
     this.inputs = new Inputs(element('models-inputs'));
     this.ops = new OpsCard();
     this.chat = new ChatCard(this.runner, () => this.surroundings.quiet());
+    this.tune = new TuneCard(this.runner, () => this.surroundings.quiet());
     this.listen();
     const asked = askedModel();
     if (asked !== null) void this.make(asked);
@@ -65,6 +68,7 @@ export class ModelsTab {
   rest(): void {
     this.inputs.rest();
     this.chat.rest();
+    this.tune.rest();
   }
 
   private listen(): void {
@@ -165,12 +169,15 @@ export class ModelsTab {
     element(CARDS.ops).hidden = kind !== 'onnx';
     element<HTMLButtonElement>('models-measure').disabled = !runs;
     element(CARDS.run).hidden = !runs;
+    const learns = runs && facts.blocks.length > 0 && inputs.length === 1;
+    element(CARDS.tune).hidden = !learns;
     element(CARDS.chat).hidden = !writes;
     this.graph.show(graph);
     this.ops.show(graph);
     this.inputs.show(inputs);
     element('models-outputs').replaceChildren();
     this.note('');
+    if (learns) this.tune.open(facts);
     if (writes) this.chat.open();
   }
 

@@ -4,6 +4,7 @@ import * as sn from 'sinter';
 import * as onnx from 'sinter/onnx';
 import { standardise } from '../../trainer/batches.ts';
 import { digits as digitSet } from '../../program/workers/playground.ts';
+import type { Examples } from '../protocol.ts';
 import { training, type Recipe } from './making.ts';
 
 const { nn } = sn;
@@ -11,6 +12,19 @@ const { nn } = sn;
 const STEPS = 150;
 const BATCH = 64;
 const SIDE = 28;
+const EXAMPLES = 250;
+
+/** Digits of the test, as grey values between 0 and 1. */
+export async function digitExamples(input: string, shape: number[], upsideDown: boolean): Promise<Examples> {
+  const { test } = await digitSet({ batch: BATCH, shape: [SIDE, SIDE, 1] });
+  const pixels = SIDE * SIDE;
+  const values = Float32Array.from({ length: EXAMPLES * pixels }, (_, i) => {
+    const [digit, place] = [Math.floor(i / pixels), i % pixels];
+    const row = Math.floor(place / SIDE);
+    return test.images[digit * pixels + (upsideDown ? SIDE - 1 - row : row) * SIDE + (place % SIDE)] / 255;
+  });
+  return { input, shape, values, labels: Uint32Array.from(test.labels.subarray(0, EXAMPLES)), classes: 10 };
+}
 
 export async function digits(): Promise<Recipe> {
   const data = await digitSet({ batch: BATCH, shape: [SIDE, SIDE, 1] });

@@ -91,7 +91,12 @@ answer<ModelsMethods>(
       return tuning.facts;
     },
     tuneOn: (ms: number) => loadedTuning().on(ms),
-    tuned: () => loadedTuning().file(),
+    digits: async (...args: Parameters<ModelsMethods['digits']>) => (await import('./digits.ts')).digitExamples(...args),
+    tuned: () => {
+      const bytes = loadedTuning().file();
+      loadedOnnx().renew(bytes);
+      return bytes;
+    },
     write: (messages: readonly Message[], sampling: Sampling) => loadedGguf().write(messages, sampling),
     writeOn: (ms: number) => loadedGguf().writeOn(ms),
     writeEnd: () => loadedGguf().writeEnd(),

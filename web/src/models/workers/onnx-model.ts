@@ -99,6 +99,14 @@ export class OnnxModel {
     return list;
   }
 
+  /** The same file with other weights. */
+  renew(bytes: Uint8Array<ArrayBuffer>): void {
+    const model = onnx.load(bytes);
+    this.dispose();
+    this.model = model;
+    this.bytes = bytes;
+  }
+
   dispose(): void {
     this.model?.dispose();
   }

@@ -46,7 +46,7 @@ export class Tuning {
   private readonly before: number;
   private readonly batch: number;
   private steps = 0;
-  /** The order of this round through the examples, and the place in it. */
+  /** What is left of this round through the examples. */
   private order: number[] = [];
   /** Whether the file has a size of its own for batches; otherwise examples run side by side. */
   private readonly isFree: boolean;
