@@ -4,6 +4,7 @@
 #define SN_KERNELS_STRIDED_H
 
 #include "fuse/group.h"
+#include "kernels/position.h"
 #include "kernels/strip.h"
 
 /* Where point `flat` of a row-major space lies by these strides. */
@@ -28,12 +29,6 @@ void sn_gather(const sn_operand *o, int64_t offset, const int64_t *dims, int ran
 void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *place,
                        int64_t index_offset, const int64_t *dims, int rank, int64_t flat, int64_t n,
                        void *base, const void *indices, void *strip);
-
-/* The position that an index names among n. */
-static inline int64_t sn_position(int32_t index, int64_t n) {
-  const int64_t at = index < 0 ? index + n : index;
-  return at < 0 ? 0 : at >= n ? n - 1 : at;
-}
 
 /* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
 void *sn_gather_in_place(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,

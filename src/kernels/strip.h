@@ -10,8 +10,8 @@
 
 #include "graph/shape.h"
 #include "kernels/isa.h"
+#include "kernels/strip_size.h"
 
-#define SN_STRIP 256
 #define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
 #define SN_SMALL_COUNT (SN_DTYPES - SN_DTYPE_COUNT)
 
@@ -19,10 +19,6 @@
  * whose programs may have either asks for it. */
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n,
                          bool fused);
-
-/* A strip is reduced in lanes: SN_FOLD_BYTES of accumulators, whatever the width of the machine's
- * vectors. See fold.h for the order of a whole sum. */
-#define SN_FOLD_BYTES 128
 
 /* lanes[j] = the identity combined with elements j, j + 32, j + 64 ... of a strip of n >= 0. */
 typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);

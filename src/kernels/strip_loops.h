@@ -8,35 +8,8 @@
 #include <string.h>
 
 #include "graph/convert.h"
-#include "kernels/simd.h"
 #include "kernels/strip.h"
-
-/* As many 32-bit lanes as vf64 has: masks of float64 lanes on their way to and from memory. */
-typedef int32_t vi32_half __attribute__((vector_size(SN_SIMD_BYTES / 2)));
-
-/* ---- one vector to and from memory; count < lanes only at the end of a strip ---- */
-
-#define DEFINE_ACCESS(V, T)                                                                     \
-  static inline V load_##V(const void *from, int64_t i) {                                       \
-    V v;                                                                                        \
-    memcpy(&v, (const T *)from + i, sizeof v);                                                  \
-    return v;                                                                                   \
-  }                                                                                             \
-  static inline V load_some_##V(const void *from, int64_t i, int64_t count) {                   \
-    V v = {0};                                                                                  \
-    memcpy(&v, (const T *)from + i, (size_t)count * sizeof(T));                                 \
-    return v;                                                                                   \
-  }                                                                                             \
-  static inline void store_##V(void *to, int64_t i, V v) { memcpy((T *)to + i, &v, sizeof v); } \
-  static inline void store_some_##V(void *to, int64_t i, int64_t count, V v) {                  \
-    memcpy((T *)to + i, &v, (size_t)count * sizeof(T));                                         \
-  }
-DEFINE_ACCESS(vf32, float)
-DEFINE_ACCESS(vf64, double)
-DEFINE_ACCESS(vu32, uint32_t)
-DEFINE_ACCESS(vi32, int32_t)
-DEFINE_ACCESS(vi32_half, int32_t)
-#undef DEFINE_ACCESS
+#include "kernels/vectors.h"
 
 /* ---- elementwise rows ---- */
 
@@ -57,12 +30,7 @@ DEFINE_ACCESS(vi32_half, int32_t)
  * The expression stands once, so that compilers put the functions it calls in its place: a partial
  * vector goes through spare ones and round the same loop again. */
 #define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr, computed)                           \
-  static inline R apply_##id##_##dtype(bool fused, V a, V b) {                                \
-    (void)fused;                                                                              \
-    (void)a;                                                                                  \
-    (void)b;                                                                                  \
-    return RESULT(expr);                                                                      \
-  }                                                                                           \
+  APPLY(id##_##dtype, V, R, RESULT, expr)                                                     \
   static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
                                    int64_t n, bool fused) {                                   \
     (void)pc;                                                                                 \
@@ -86,12 +54,5 @@ DEFINE_ACCESS(vi32_half, int32_t)
       whole = LANES;                                                                          \
     }                                                                                         \
   }
-#define SAME(x) (x)
-
-#define TO_HALF(x) __builtin_convertvector((x), vi32_half)
-
-#define MAP_F32(id, expr, text) \
-  ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vf32, SAME, expr, COMPUTED(id, SN_F32, text))
-#define MASK_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vi32, SAME, expr, false)
 
 #endif

@@ -1,0 +1,183 @@
+/* prelude.h - what the C of every compiled kernel begins with: the vectors, functions and rows of ops that strips are
+ * made of, so that both have the same bits, and the few words that kernels are written in. scripts/embed.mjs puts it
+ * into the library as text, with all that it includes; SN_SIMD_BYTES is defined before it.
+ *
+ * A kernel computes LANES points at once. A value of them is
+ *
+ *   value_f32   vf32       value_bool  vi32: a mask
+ *   value_f64   vf64 x 2   value_i32   vu32; those for storage have their bits in it, as in strips */
+#define ELEMENTWISE(id, dtype, V, N, R, RESULT, expr, computed) \
+  APPLY(id##_##dtype, V, R, RESULT, expr)
+#define INFINITY __builtin_inff()
+
+#include "graph/convert.h"
+#include "kernels/position.h"
+#include "kernels/vectors.h"
+
+#include "kernels/vector_rows.inc"
+
+enum { LANES = SN_LANES_F32, STRIP = SN_STRIP };
+#define ALIGNED __attribute__((aligned(64)))
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct both {
+  vf64 low, high;
+} both;
+typedef vf32 value_f32;
+typedef both value_f64;
+typedef vu32 value_i32;
+typedef vi32 value_bool;
+
+/* ---- float64 takes two vectors ---- */
+
+#define BOTH(apply, a, b) ((both){apply(false, (a).low, (b).low), apply(false, (a).high, (b).high)})
+#define BOTH_MASKS(apply, a, b) \
+  joined(apply(false, (a).low, (b).low), apply(false, (a).high, (b).high))
+
+static inline vi32 joined(vi32_half low, vi32_half high) {
+  const vi32_half halves[2] = {low, high};
+  vi32 mask;
+  memcpy(&mask, halves, sizeof mask);
+  return mask;
+}
+static inline vi32_half low_half(vi32 a) {
+  vi32_half half;
+  memcpy(&half, &a, sizeof half);
+  return half;
+}
+static inline vi32_half high_half(vi32 a) {
+  vi32_half half;
+  memcpy(&half, (const char *)&a + sizeof half, sizeof half);
+  return half;
+}
+
+/* ---- constants, by their bits ---- */
+
+static inline vf32 const_f32(uint32_t bits) { return (vf32)sn_vu32_splat(bits); }
+static inline both const_f64(uint64_t bits) {
+  return (both){(vf64)sn_vu64_splat(bits), (vf64)sn_vu64_splat(bits)};
+}
+static inline vu32 const_i32(uint32_t bits) { return sn_vu32_splat(bits); }
+static inline vi32 const_bool(uint32_t bits) { return (vi32)sn_vu32_splat(bits); }
+
+/* ---- memory: LANES elements from p on, all of one, and back ---- */
+
+static inline vf32 get_f32(const void *p) { return load_vf32(p, 0); }
+static inline vu32 get_i32(const void *p) { return load_vu32(p, 0); }
+static inline both get_f64(const void *p) {
+  return (both){load_vf64(p, 0), load_vf64(p, SN_LANES_F64)};
+}
+static inline void put_f32(void *p, vf32 v) { store_vf32(p, 0, v); }
+static inline void put_i32(void *p, vu32 v) { store_vu32(p, 0, v); }
+static inline void put_f64(void *p, both v) {
+  store_vf64(p, 0, v.low);
+  store_vf64(p, SN_LANES_F64, v.high);
+}
+static inline vf32 one_f32(const void *p) { return sn_vf32_splat(*(const float *)p); }
+static inline vu32 one_i32(const void *p) { return sn_vu32_splat(*(const uint32_t *)p); }
+static inline both one_f64(const void *p) {
+  return (both){sn_vf64_splat(*(const double *)p), sn_vf64_splat(*(const double *)p)};
+}
+
+/* A bool in a strip. */
+static inline vi32 get_mask(const void *p) { return load_vi32(p, 0); }
+static inline void put_mask(void *p, vi32 v) { store_vi32(p, 0, v); }
+static inline vi32 one_mask(const void *p) { return (vi32)one_i32(p); }
+
+#define DEFINE_SMALL(s, T, V, read, written)                                  \
+  typedef T lanes_##s __attribute__((vector_size(SN_LANES_F32 * sizeof(T)))); \
+  static inline V get_##s(const void *p) {                                    \
+    lanes_##s from;                                                           \
+    memcpy(&from, p, sizeof from);                                            \
+    const vi32 x = __builtin_convertvector(from, vi32);                       \
+    return (V)(read);                                                         \
+  }                                                                           \
+  static inline V one_##s(const void *p) {                                    \
+    const vi32 x = sn_vi32_splat(*(const T *)p);                              \
+    return (V)(read);                                                         \
+  }                                                                           \
+  static inline void put_##s(void *p, V v) {                                  \
+    const vi32 x = (vi32)v;                                                   \
+    const lanes_##s to = __builtin_convertvector(written, lanes_##s);         \
+    memcpy(p, &to, sizeof to);                                                \
+  }
+#define SMALL_FLOAT(...)
+#define SMALL_INT(...)
+#define SMALL_FLAG(s, T) DEFINE_SMALL(flag, T, vi32, x != 0, x & 1)
+#define SMALL_HALF(s, T) DEFINE_SMALL(s, T, vu32, x, x) typedef vu32 value_##s;
+#define SMALL_SMALL(s, T) SMALL_HALF(s, T)
+#define DTYPE(id, name, s, T, kind, ...) SMALL_##kind(s, T)
+#include "graph/dtypes.def"
+
+/* ---- what no row of ops says ---- */
+
+static inline vf32 select_f32(vi32 mask, vf32 a, vf32 b) { return sn_vf32_select(mask, a, b); }
+static inline vu32 select_i32(vi32 mask, vu32 a, vu32 b) { return sn_vu32_select(mask, a, b); }
+static inline vi32 select_bool(vi32 mask, vi32 a, vi32 b) { return sn_vi32_select(mask, a, b); }
+static inline both select_f64(vi32 mask, both a, both b) {
+  const vi64 low = __builtin_convertvector(low_half(mask), vi64);
+  const vi64 high = __builtin_convertvector(high_half(mask), vi64);
+  return (both){sn_vf64_select(low, a.low, b.low), sn_vf64_select(high, a.high, b.high)};
+}
+
+static inline vf32 cast_f32_f32(vf32 a) { return a; }
+static inline both cast_f32_f64(vf32 a) {
+  return (both){sn_vf64_from_low(a), sn_vf64_from_high(a)};
+}
+static inline vu32 cast_f32_i32(vf32 a) { return (vu32)sn_vi32_from_vf32(a); }
+static inline vi32 cast_f32_bool(vf32 a) { return a != 0; }
+static inline vf32 cast_f64_f32(both a) { return sn_vf32_from_vf64(a.low, a.high); }
+static inline both cast_f64_f64(both a) { return a; }
+static inline vu32 cast_f64_i32(both a) {
+  vu32 v;
+  for (int i = 0; i < SN_LANES_F64; i++) {
+    v[i] = (uint32_t)sn_i32_from_f64(a.low[i]);
+    v[SN_LANES_F64 + i] = (uint32_t)sn_i32_from_f64(a.high[i]);
+  }
+  return v;
+}
+static inline vi32 cast_f64_bool(both a) {
+  return joined(TO_HALF(a.low != 0), TO_HALF(a.high != 0));
+}
+static inline vf32 cast_i32_f32(vu32 a) { return sn_vf32_from_vi32((vi32)a); }
+static inline both cast_i32_f64(vu32 a) {
+  return (both){__builtin_convertvector(low_half((vi32)a), vf64),
+                __builtin_convertvector(high_half((vi32)a), vf64)};
+}
+static inline vu32 cast_i32_i32(vu32 a) { return a; }
+static inline vi32 cast_i32_bool(vu32 a) { return a != 0; }
+static inline vf32 cast_bool_f32(vi32 a) { return sn_vf32_from_vi32(-a); }
+static inline both cast_bool_f64(vi32 a) { return cast_i32_f64((vu32)-a); }
+static inline vu32 cast_bool_i32(vi32 a) { return (vu32)-a; }
+static inline vi32 cast_bool_bool(vi32 a) { return a; }
+
+/* ---- a block of fold.h ---- */
+
+enum { BLOCK_LEVELS = 6 };
+typedef struct block {
+  uint32_t count; /* of strips */
+  ALIGNED char lanes[SN_FOLD_BYTES], levels[BLOCK_LEVELS][SN_FOLD_BYTES];
+} block;
+
+/* Of a reduction: V: vectors of its accumulators, of N lanes. Every strip but the last is whole. */
+#define DEFINE_BLOCK(id, dtype, V, N)                                                          \
+  static inline void combine_##id##_##dtype(char *to, const char *a, const char *b) {          \
+    for (int v = 0; v < VECTORS; v++)                                                          \
+      store_##V(to, v *N, apply_##id##_##dtype(false, load_##V(a, v *N), load_##V(b, v *N)));  \
+  }                                                                                            \
+  static inline void block_strip_##id##_##dtype(block *b, const void *strip, int64_t n) {      \
+    fold_##id##_##dtype(b->lanes, strip, n);                                                   \
+    int level = 0;                                                                             \
+    const char *from = b->lanes;                                                               \
+    for (uint32_t bits = b->count++; bits & 1; bits >>= 1, level++) {                          \
+      combine_##id##_##dtype(b->levels[level], b->levels[level], from);                        \
+      from = b->levels[level];                                                                 \
+    }                                                                                          \
+    if (from != b->levels[level]) memcpy(b->levels[level], from, SN_FOLD_BYTES);               \
+  }                                                                                            \
+  static inline void block_end_##id##_##dtype(block *b, void *item) {                          \
+    if (b->count != 1) fold_##id##_##dtype(b->lanes, NULL, 0);                                 \
+    for (int level = 0; b->count != 1 && b->count >> level; level++)                           \
+      if (b->count >> level & 1) combine_##id##_##dtype(b->lanes, b->levels[level], b->lanes); \
+    collapse_##id##_##dtype(item, b->lanes);                                                   \
+  }
