@@ -163,6 +163,13 @@ SN_API size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_
 SN_API int sn_threads(const sn_context *ctx);
 SN_API const char *sn_isa(const sn_context *ctx);
 
+/* Natively the machine's C compiler makes code of kernels in the background, which is kept on disk; until it is ready, and
+ * where there is none, they are interpreted, to equal bits. sn_code_wait has it made for all programs that there are, and
+ * returns when it is ready or has failed. sn_code_state: one line with what was made, what failed and why, and "off" where
+ * SINTER_CC=off switches it off; it lives until the next call. docs/native.md says more. */
+SN_API void sn_code_wait(const sn_context *ctx);
+SN_API const char *sn_code_state(const sn_context *ctx);
+
 /* Amount of debug output, 0 (none) to 6; starts as the environment's SINTER_DEBUG. See README. */
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
@@ -448,7 +455,7 @@ SN_API const char *sn_program_text(const sn_program *program, const char *stage)
  * `record`. [-, -] */
 SN_API const char *sn_program_inspection(const sn_program *program);
 
-/* The WebAssembly emitted for kernel number `kernel` as text (natively: what would be), or a
+/* The WebAssembly emitted for kernel number `kernel` as text, natively the C that is compiled for it, or a
  * comment that says why there is none; on a graphics processor its shaders in WGSL. *out belongs to the program and lives until the next call of
  * this function or of sn_program_c_source. [-, m a] */
 SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char **out);
@@ -475,7 +482,7 @@ SN_API sn_tensor *sn_program_captured(const sn_program *program, size_t number);
 typedef struct sn_kernel_profile {
   const char *name;   /* e.g. "matmul+add+relu" */
   const char *kind;   /* "map", "scalar", "reduce", "row", "contraction", "ready" */
-  const char *engine; /* of the last call: "vm", "jit", "ready" */
+  const char *engine; /* of the last call: "vm", "jit", "cc", "ready" */
   double ms;          /* summed over calls: from first start to last end over the workers */
   double flops;       /* summed over calls */
   double bytes;       /* summed over calls */

@@ -126,6 +126,14 @@ int sn_threads(const sn_context *ctx) {
   return ctx->device.pool ? sn_pool_workers(ctx->device.pool) : 0;
 }
 
+void sn_code_wait(const sn_context *ctx) {
+  if (sn_code_backend.wait_code) sn_code_backend.wait_code(&ctx->device);
+}
+
+const char *sn_code_state(const sn_context *ctx) {
+  return sn_code_backend.code_state ? sn_code_backend.code_state(&ctx->device) : "";
+}
+
 const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->device.machine.isa); }
 
 void sn_set_debug(sn_context *ctx, int level) {

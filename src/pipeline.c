@@ -151,7 +151,7 @@ static sn_status plan_memory(sn_compiling *c) {
 
 static const sn_backend *backend_of(const sn_compile_options *options) {
   const sn_backend *backend = options->device->backend;
-  return backend == &sn_cpu_backend && options->jit ? &sn_jit_backend : backend;
+  return backend == &sn_cpu_backend && options->jit ? &sn_code_backend : backend;
 }
 
 /* Of every kernel, the code that is emitted for it. */

@@ -2,7 +2,8 @@
  * and runs. A backend is one struct of functions:
  *
  *   sn_cpu_backend    backend_cpu.c    strips and library kernels over the workers of the pool
- *   sn_jit_backend    backend_jit.c    the same kernels, with emitted WebAssembly hung in
+ *   sn_code_backend   the same kernels, with code that is made at run time hung in:
+ *                     backend_jit_wasm.c emits WebAssembly, backend_cc_posix.c has the machine's compiler make it
  *   sn_gpu_backend    backend_gpu.c    shaders, on a device that the host reaches (backend_gpu.h)
  *
  * The first two share the device and its memory; which of them a program has is chosen when it is compiled. All
@@ -26,11 +27,12 @@ typedef struct sn_device {
   sn_pool *pool;
   sn_machine machine;
   sn_gemm_run_time gemm; /* what machine.gemm points at, if it has any */
+  void *code;            /* the code backend's own */
 } sn_device;
 
 /* How a step runs. */
 typedef struct sn_kernel_view {
-  const char *engine; /* "vm", "jit", "ready" or "wgsl" */
+  const char *engine; /* "vm", "jit", "cc", "ready" or "wgsl" */
   double dispatches;  /* to a device, of one run; a loop that tests counts as one round */
   const char *text;
 } sn_kernel_view;
@@ -43,9 +45,16 @@ struct sn_backend {
   sn_status (*compile)(const sn_device *device, sn_program_code *program, sn_executable **out);
   void (*release)(sn_executable *exe);
 
-  /* For who looks at a program: per step how it runs, and the code of step k, WebAssembly text or WGSL. */
+  /* For who looks at a program: per step how it runs, and the code of step k: WebAssembly text, C or WGSL. */
   sn_status (*views)(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out);
   sn_status (*listing)(sn_arena *arena, const sn_executable *exe, size_t k, const char **out);
+
+  /* Of the code backend, or NULL: what it has of a device; to wait until code under way is ready; and one line about
+   * it, which lives until the next call. */
+  sn_status (*open_code)(sn_device *device);
+  void (*close_code)(sn_device *device);
+  void (*wait_code)(const sn_device *device);
+  const char *(*code_state)(const sn_device *device);
 
   /* Memory, 64-byte aligned; map: where the host finds it. */
   sn_status (*allocate)(sn_device *device, size_t bytes, void **out);
@@ -71,7 +80,7 @@ struct sn_backend {
   void (*wait)(sn_device *device, uint32_t ticket);
 };
 
-extern const sn_backend sn_cpu_backend, sn_jit_backend;
+extern const sn_backend sn_cpu_backend, sn_code_backend;
 
 /* The most workers that a run may have; 0 on a device that has none. */
 static inline int sn_device_workers(const sn_device *device) {

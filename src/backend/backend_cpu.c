@@ -153,5 +153,8 @@ void sn_cpu_wait(sn_device *device, uint32_t ticket) {
   if (sn_driver_wait(device->pool, ticket)) sn_pool_revive(device->pool);
 }
 
-const sn_backend sn_cpu_backend = {
-    .name = "cpu", .compile = sn_cpu_compile, .release = sn_cpu_release, SN_CPU_ALL_BUT_CODE};
+const sn_backend sn_cpu_backend = {.name = "cpu",
+                                   .compile = sn_cpu_compile,
+                                   .release = sn_cpu_release,
+                                   .listing = sn_cpu_listing,
+                                   SN_CPU_ALL_BUT_CODE};

@@ -19,10 +19,10 @@ bool sn_cpu_poll(const sn_device *device, uint32_t ticket, sn_status *status);
 void sn_cpu_wait(sn_device *device, uint32_t ticket);
 
 /* What a backend shares with the CPU's if only its code differs. */
-#define SN_CPU_ALL_BUT_CODE                                                                       \
-  .views = sn_cpu_views, .listing = sn_cpu_listing, .allocate = sn_cpu_allocate,                  \
-  .deallocate = sn_cpu_deallocate, .map = sn_cpu_map, .copy = sn_cpu_copy, .upload = sn_cpu_copy, \
-  .download = sn_cpu_copy, .run = sn_cpu_run, .queues = sn_cpu_queues, .submit = sn_cpu_submit,   \
-  .poll = sn_cpu_poll, .wait = sn_cpu_wait
+#define SN_CPU_ALL_BUT_CODE                                                                 \
+  .views = sn_cpu_views, .allocate = sn_cpu_allocate, .deallocate = sn_cpu_deallocate,      \
+  .map = sn_cpu_map, .copy = sn_cpu_copy, .upload = sn_cpu_copy, .download = sn_cpu_copy,   \
+  .run = sn_cpu_run, .queues = sn_cpu_queues, .submit = sn_cpu_submit, .poll = sn_cpu_poll, \
+  .wait = sn_cpu_wait
 
 #endif

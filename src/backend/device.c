@@ -29,11 +29,13 @@ sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int 
                         .env = env,
                         .machine = {.target = target, .isa = sn_isa_detect()}};
   SN_TRY(make_micro_kernels(device, target, relaxed_simd));
+  if (sn_code_backend.open_code) SN_TRY(sn_code_backend.open_code(device));
   return sn_pool_create(env, wanted < SN_POOL_MAX_WORKERS ? wanted : SN_POOL_MAX_WORKERS,
                         &device->pool);
 }
 
 void sn_device_close(sn_device *device) {
   if (device->pool) sn_pool_destroy(device->env, device->pool);
+  if (sn_code_backend.close_code) sn_code_backend.close_code(device);
   sn_jit_gemm_free(&device->gemm);
 }

@@ -12,6 +12,7 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
   kernel->code = (sn_code){
       .module = module,
       .ready = sn_code_is_ready,
+      .engine = "jit",
       .strip = (sn_strip_code *)function_at(module, functions->of[SN_JIT_STRIP]),
       .fold = (sn_fold_code *)function_at(module, functions->of[SN_JIT_FOLD]),
       .columns = (sn_columns_code *)function_at(module, functions->of[SN_JIT_COLUMNS]),

@@ -35,6 +35,9 @@ typedef void sn_rows_code(void *const *values, void *memory, int32_t first, int3
 typedef struct sn_code {
   const void *module; /* NULL: there is none */
   bool (*ready)(const void *module);
+  const char *engine; /* what made it: "jit" or "cc" */
+  const struct sn_code *
+      made; /* once it is ready, in the place of this, which tells only what there will be; or NULL */
   sn_strip_code *strip; /* NULL: the VM does this part */
   sn_fold_code *fold;
   sn_columns_code *columns;
@@ -43,7 +46,8 @@ typedef struct sn_code {
 
 /* The code if this worker can call it, else NULL. */
 static inline const sn_code *sn_code_ready(const sn_code *code) {
-  return code->module && code->ready(code->module) ? code : NULL;
+  if (!code->module || !code->ready(code->module)) return NULL;
+  return code->made ? code->made : code;
 }
 
 #endif

@@ -117,7 +117,7 @@ sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
 /* *group as it is best run, in bool_words.c: the same, or another one in arena. */
 sn_status sn_bool_words(sn_arena *arena, const sn_group **group);
 
-/* What runs its points: "jit" if it has code (code: and that is called), "vm", or "ready". */
+/* What runs its points: "jit" or "cc" if it has code (code: and that is called), "vm", or "ready". */
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 
 /* print_kernels.c: one kernel, and all, as text. */

@@ -53,24 +53,26 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   print_code(t, "strips", &k->post, &k->group->post);
 }
 
-static bool runs_emitted_code(const sn_kernel *kernel) {
+/* What made the code that its points have, or NULL. */
+static const char *engine_of(const sn_kernel *kernel) {
   const sn_code *c = &kernel->code;
-  bool any = false;
+  const char *engine = NULL;
   switch (kernel->group->kind) {
-  case SN_GROUP_MAP: return c->strip != NULL;
-  case SN_GROUP_REDUCE: return c->fold || c->columns;
-  case SN_GROUP_ROW: return c->rows != NULL;
-  case SN_GROUP_CONTRACTION: return kernel->gemm_run_time != NULL;
-  case SN_GROUP_CONTROL: return true;
+  case SN_GROUP_MAP: return c->strip ? c->engine : NULL;
+  case SN_GROUP_REDUCE: return c->fold || c->columns ? c->engine : NULL;
+  case SN_GROUP_ROW: return c->rows ? c->engine : NULL;
+  case SN_GROUP_CONTRACTION: return kernel->gemm_run_time ? "jit" : NULL;
+  case SN_GROUP_CONTROL: return "jit";
   default: break;
   }
-  for (uint32_t m = 0; m < kernel->n_members; m++)
-    any = any || runs_emitted_code(&kernel->members[m]);
-  return any;
+  for (uint32_t m = 0; m < kernel->n_members && !engine; m++)
+    engine = engine_of(&kernel->members[m]);
+  return engine;
 }
 
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
-  if (code && runs_emitted_code(kernel)) return "jit";
+  const char *engine = code ? engine_of(kernel) : NULL;
+  if (engine) return engine;
   switch (kernel->group->kind) {
   case SN_GROUP_MAP:
   case SN_GROUP_REDUCE:

@@ -1,5 +1,5 @@
 /* vectors.h - between memory and the vectors of simd.h, and a row of ops.def as a function on them: what strips
- * (strip_loops.h) and compiled kernels (cc/prelude.h) are made of. The includer has defined SN_SIMD_BYTES. */
+ * (strip_loops.h) and compiled kernels (cc/kernel_words.h) are made of. The includer has defined SN_SIMD_BYTES. */
 #ifndef SN_KERNELS_VECTORS_H
 #define SN_KERNELS_VECTORS_H
 

@@ -8,7 +8,7 @@
 static sn_status collect(const sn_program *p, const char *note, sn_arena *arena, sn_saved *out) {
   const sn_program_code *code = p->compiled->exe->program;
   *out = (sn_saved){.fusion = code->groups.fusion,
-                    .jit = p->compiled->exe->backend == &sn_jit_backend,
+                    .jit = p->compiled->exe->backend == &sn_code_backend,
                     .memory_budget = code->memory_budget,
                     .note = note,
                     .graph = code->graph,
@@ -31,7 +31,7 @@ sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, s
   sn_saved saved;
   sn_env *env = &p->ctx->env;
   sn_status status = sn_program_capture_all(p, arena);
-  if (!status && p->compiled->exe->backend != &sn_cpu_backend && p->compiled->exe->backend != &sn_jit_backend)
+  if (!status && p->compiled->exe->backend != &sn_cpu_backend && p->compiled->exe->backend != &sn_code_backend)
     status = SN_FAIL(env, SN_ERR_UNSUPPORTED, "save", "a program for %s" SN_HINT "compile it for the CPU and save that",
                      p->ctx->target.name);
   if (!status) status = collect(p, note, arena, &saved);

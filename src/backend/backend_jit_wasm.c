@@ -1,4 +1,4 @@
-/* backend_jit.c - the CPU's kernels, with code that is emitted for them: their schedule stays, and
+/* backend_jit_wasm.c - the CPU's kernels, with code that is emitted for them: their schedule stays, and
  * the code takes over only what happens to the points of a range (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
@@ -19,7 +19,7 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   sn_code_module *module;
   SN_TRY(sn_jit_kernels(&exe->program->arena, device->machine.target->fused, exe->kernels,
                         exe->n_kernels, &module));
-  exe->backend = &sn_jit_backend;
+  exe->backend = &sn_code_backend;
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     sn_control_step *step = exe->controls[i];
@@ -56,5 +56,8 @@ static void release(sn_executable *exe) {
   sn_cpu_release(exe);
 }
 
-const sn_backend sn_jit_backend = {
-    .name = "jit", .compile = compile, .release = release, SN_CPU_ALL_BUT_CODE};
+const sn_backend sn_code_backend = {.name = "jit",
+                                    .compile = compile,
+                                    .release = release,
+                                    .listing = sn_cpu_listing,
+                                    SN_CPU_ALL_BUT_CODE};

@@ -1,4 +1,4 @@
-/* prelude.h - what the C of every compiled kernel begins with: the vectors, functions and rows of ops that strips are
+/* kernel_words.h - what the C of every compiled kernel begins with: the vectors, functions and rows of ops that strips are
  * made of, so that both have the same bits, and the few words that kernels are written in. scripts/embed.mjs puts it
  * into the library as text, with all that it includes; SN_SIMD_BYTES is defined before it.
  *

@@ -1,0 +1,32 @@
+/* compiled.h - kernels compiled by the machine's C compiler, in the background: what a device has of it.
+ *
+ *   API thread    text of a program's kernels -> module --+                        READY or FAILED
+ *   workers       ask `ready`: no, until it is; they count, which makes a module WANTED
+ *   its thread    WANTED -> the cache on disk, else the compiler -> dlopen -> publishes the functions
+ *
+ * Equal texts are one module. Nobody waits: until a module is ready, and where there never is one, the strip VM runs.
+ * Only the thread of the API allocates, registers and releases. A published module never changes again. */
+#ifndef SN_CC_COMPILED_H
+#define SN_CC_COMPILED_H
+
+#include "kernels/kernel.h"
+
+typedef struct sn_cc sn_cc;
+typedef struct sn_cc_program sn_cc_program;
+
+/* *out: NULL where the environment switches it off. */
+sn_status sn_cc_open(sn_env *env, sn_isa_id isa, sn_cc **out);
+void sn_cc_close(sn_cc *cc); /* NULL is ignored */
+
+/* Hangs code into a program's kernels, which arena outlives; *out: to be released before them, or NULL. */
+sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
+                        sn_cc_program **out);
+void sn_cc_release(sn_cc_program *program);
+
+/* Makes all modules that there are, and returns when they are ready or have failed. */
+void sn_cc_wait(sn_cc *cc);
+
+/* How many modules there are, where they came from, and what failed last, in one line; it lives until the next call. */
+const char *sn_cc_state(sn_cc *cc);
+
+#endif

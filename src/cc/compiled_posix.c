@@ -1,0 +1,424 @@
+#define _GNU_SOURCE 1
+
+#include "cc/compiled.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/format.h"
+#include "cc/kernel_text.h"
+#include "cc/object_cache.h"
+
+extern const char sn_cc_prelude[];
+
+/* Failures after which no compiler is asked any more. */
+enum { MOST_FAILURES = 3, HOT_CALLS = 4 };
+
+typedef enum module_state { COLD, WANTED, READY, FAILED } module_state;
+
+typedef struct module {
+  struct module *next;
+  sn_cc *cc;
+  uint32_t refs;
+  char *text;
+  size_t size;
+  uint32_t hot; /* calls from which on it is wanted */
+  bool busy;    /* the thread has it */
+  void *handle;
+  sn_cc_program *programs;
+  _Atomic uint32_t state, calls;
+} module;
+
+/* A program's kernels, and what they call: `made` per part, in their order. */
+struct sn_cc_program {
+  sn_cc_program *next;
+  module *module;
+  const sn_kernel *kernels;
+  size_t n;
+  const sn_cc_functions *functions;
+  sn_code *made;
+};
+
+/* The lock protects what follows it. The thread takes a module that is WANTED, works on it unlocked, and publishes
+ * locked; a module that is released meanwhile goes later. */
+struct sn_cc {
+  sn_env *env;
+  sn_cc_compiler compiler;
+  char name[SN_CC_PATH]; /* of the compiler */
+  char cache_name[SN_CC_PATH];
+  sn_cc_cache cache;
+  bool waits; /* a program is compiled only when its code is there: for tests */
+  bool found; /* the compiler was looked for */
+  bool works;
+  bool started;
+  pthread_t thread;
+  char state[2 * SN_CC_REASON];
+  atomic_bool stop;
+  pthread_mutex_t lock;
+  pthread_cond_t wanted, settled;
+  module *modules;
+  uint32_t n_compiled, n_cached, n_failed;
+  char reason[SN_CC_REASON]; /* of the last failure */
+};
+
+/* ---- on the thread: text to functions -------------------------------------------------------- */
+
+static size_t join_flags(sn_isa_id isa, char *out, size_t room) {
+  size_t n = sn_format(out, room, "vectors of %d bytes", sn_cc_vector_bytes(isa));
+  for (const char *const *flag = sn_cc_flags(isa); *flag; flag++)
+    n += sn_format(out + n, room - n, " %s", *flag);
+  return n;
+}
+
+static bool load(module *m, const char *path, char *reason) {
+  m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!m->handle) {
+    const char *why = dlerror();
+    sn_format(reason, SN_CC_REASON, "what the compiler made cannot be loaded: %.300s",
+              why ? why : "");
+  }
+  return m->handle != NULL;
+}
+
+static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *key,
+                  const char *kept, char *reason) {
+  char source[SN_CC_PATH + 16], object[SN_CC_PATH + 16], log[SN_CC_PATH + 16], size[64];
+  sn_format(source, sizeof source, "%s/kernels.c", dir);
+  sn_format(object, sizeof object, "%s/kernels.so", dir);
+  sn_format(log, sizeof log, "%s/log", dir);
+  const size_t n = sn_format(size, sizeof size, "#define SN_SIMD_BYTES %d\n",
+                             sn_cc_vector_bytes(cc->compiler.isa));
+  const char *parts[] = {size, sn_cc_prelude, m->text};
+  const size_t sizes[] = {n, strlen(sn_cc_prelude), m->size};
+  if (!sn_cc_write(source, parts, sizes, 3, reason)) return false;
+  if (!sn_cc_compile(&cc->compiler, source, object, log, reason)) return false;
+  return load(m, sn_cc_cache_keep(object, kept, key) ? kept : object, reason);
+}
+
+/* From the cache or by the compiler. */
+static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
+  char flags[400], kept[SN_CC_PATH], dir[SN_CC_PATH];
+  const sn_cc_compiler *c = &cc->compiler;
+  const sn_cc_key key = {.part = {c->identity, flags, sn_cc_prelude, m->text},
+                         .size = {strlen(c->identity), join_flags(c->isa, flags, sizeof flags),
+                                  strlen(sn_cc_prelude), m->size}};
+  sn_cc_cache_path(&cc->cache, &key, kept);
+  *cached = sn_cc_cache_holds(kept, &key) && load(m, kept, reason);
+  if (*cached) return true;
+  if (!sn_cc_work_begin(&cc->cache, dir, reason)) return false;
+  const bool built = build(cc, m, dir, &key, kept, reason);
+  sn_cc_work_end(dir);
+  return built;
+}
+
+/* The functions of a program's parts; false if the object lacks one. */
+static bool find_functions(const module *m, const sn_cc_program *p) {
+  size_t at = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    for (uint32_t part = 0; sn_kernel_part(&p->kernels[i], part); part++, at++) {
+      void *found[SN_CC_ROLES] = {NULL};
+      for (int role = 0; role < SN_CC_ROLES; role++) {
+        char name[48];
+        if (!p->functions[at].has[role]) continue;
+        sn_cc_function_name(name, sizeof name, i, part, (sn_cc_role)role);
+        found[role] = dlsym(m->handle, name);
+        if (!found[role]) return false;
+      }
+      sn_code *code = &p->made[at];
+      code->strip = (sn_strip_code *)found[SN_CC_ROLE_STRIP];
+      code->fold = (sn_fold_code *)found[SN_CC_ROLE_FOLD];
+      code->columns = (sn_columns_code *)found[SN_CC_ROLE_COLUMNS];
+      code->rows = (sn_rows_code *)found[SN_CC_ROLE_ROWS];
+    }
+  }
+  return true;
+}
+
+/* Locked. */
+static void publish(sn_cc *cc, module *m, bool made, bool cached, const char *reason) {
+  for (const sn_cc_program *p = m->programs; made && p; p = p->next)
+    if (!find_functions(m, p)) {
+      made = false;
+      reason = "what the compiler made lacks a function";
+    }
+  m->busy = false;
+  if (made) {
+    cc->n_cached += cached;
+    cc->n_compiled += !cached;
+  } else {
+    cc->n_failed++;
+    sn_format(cc->reason, sizeof cc->reason, "%s", reason);
+  }
+  atomic_store_explicit(&m->state, made ? READY : FAILED, memory_order_release);
+}
+
+/* The first time that something is wanted: where the compiler is, and where its objects are kept. */
+static bool prepare(sn_cc *cc, char *reason) {
+  if (!cc->found) {
+    cc->works = sn_cc_find_compiler(&cc->compiler, cc->name, reason);
+    if (cc->works) sn_cc_cache_open(&cc->cache, *cc->cache_name ? cc->cache_name : NULL);
+    cc->found = true;
+  }
+  return cc->works;
+}
+
+static module *find_wanted(const sn_cc *cc) {
+  for (module *m = cc->modules; m; m = m->next)
+    if (m->refs && atomic_load(&m->state) == WANTED) return m;
+  return NULL;
+}
+
+static void *work(void *arg) {
+  sn_cc *cc = arg;
+  pthread_mutex_lock(&cc->lock);
+  while (!cc->stop) {
+    module *m = find_wanted(cc);
+    if (!m) {
+      pthread_cond_broadcast(&cc->settled);
+      pthread_cond_wait(&cc->wanted, &cc->lock);
+      continue;
+    }
+    char reason[SN_CC_REASON];
+    bool cached = false;
+    const bool tries = cc->n_failed < MOST_FAILURES;
+    sn_format(reason, sizeof reason, "%s", cc->reason);
+    m->busy = true;
+    pthread_mutex_unlock(&cc->lock);
+    const bool made = tries && prepare(cc, reason) && obtain(cc, m, &cached, reason);
+    pthread_mutex_lock(&cc->lock);
+    publish(cc, m, made, cached, reason);
+  }
+  pthread_mutex_unlock(&cc->lock);
+  return NULL;
+}
+
+/* ---- what workers ask ------------------------------------------------------------------------ */
+
+static bool is_ready(const void *arg) {
+  module *m = (module *)(uintptr_t)arg;
+  const uint32_t state = atomic_load_explicit(&m->state, memory_order_acquire);
+  if (state != COLD) return state == READY;
+  if (atomic_fetch_add(&m->calls, 1) + 1 != m->hot) return false;
+  uint32_t cold = COLD;
+  sn_cc *cc = m->cc;
+  if (atomic_compare_exchange_strong(&m->state, &cold, WANTED)) {
+    pthread_mutex_lock(&cc->lock);
+    pthread_cond_signal(&cc->wanted);
+    pthread_mutex_unlock(&cc->lock);
+  }
+  return false;
+}
+
+/* ---- on the thread of the API ---------------------------------------------------------------- */
+
+/* Frees modules that nobody refers to, or all. Locked. */
+static void sweep(sn_cc *cc) {
+  for (module **at = &cc->modules, *m; (m = *at);) {
+    if (m->refs || m->busy) {
+      at = &m->next;
+      continue;
+    }
+    *at = m->next;
+    if (m->handle) dlclose(m->handle);
+    sn_free(cc->env, m->text, m->size);
+    sn_free(cc->env, m, sizeof *m);
+  }
+}
+
+/* Signals are for the program's own threads. */
+static bool start(sn_cc *cc) {
+  sigset_t all, before;
+  if (cc->started) return true;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  cc->started = !pthread_create(&cc->thread, NULL, work, cc);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return cc->started;
+}
+
+/* The module of a text, which is copied. */
+static sn_status register_text(sn_cc *cc, const char *text, size_t size, uint32_t hot,
+                               module **out) {
+  for (module *m = cc->modules; m; m = m->next)
+    if (m->refs && m->size == size && !memcmp(m->text, text, size)) {
+      *out = m;
+      return SN_OK;
+    }
+  char *copy;
+  module *m;
+  SN_TRY(sn_alloc(cc->env, size, (void **)&copy));
+  const sn_status status = sn_alloc_zeroed(cc->env, 1, sizeof *m, (void **)&m);
+  if (status) {
+    sn_free(cc->env, copy, size);
+    return status;
+  }
+  memcpy(copy, text, size);
+  m->cc = cc;
+  m->text = copy;
+  m->size = size;
+  m->hot = hot;
+  *out = m;
+  return SN_OK;
+}
+
+/* What stands in a kernel's code for a function that will be there: it tells which parts have one, and is not called. */
+static void not_yet(void) {}
+
+static void hang_in(const sn_cc_program *p) {
+  size_t at = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    sn_kernel *part;
+    for (uint32_t k = 0; (part = sn_kernel_part(&p->kernels[i], k)); k++, at++) {
+      const bool *has = p->functions[at].has;
+      part->code = (sn_code){.module = p->module,
+                             .ready = is_ready,
+                             .engine = "cc",
+                             .made = &p->made[at],
+                             .strip = has[SN_CC_ROLE_STRIP] ? (sn_strip_code *)not_yet : NULL,
+                             .fold = has[SN_CC_ROLE_FOLD] ? (sn_fold_code *)not_yet : NULL,
+                             .columns = has[SN_CC_ROLE_COLUMNS] ? (sn_columns_code *)not_yet : NULL,
+                             .rows = has[SN_CC_ROLE_ROWS] ? (sn_rows_code *)not_yet : NULL};
+    }
+  }
+}
+
+static sn_status write_all(sn_arena *scratch, sn_cc_program *p, sn_cc_functions *functions,
+                           sn_text *text) {
+  uint8_t *blocks;
+  SN_TRY(sn_arena_alloc(scratch, SN_CC_BLOCKS, 1, (void **)&blocks));
+  *text = sn_text_in(scratch);
+  for (size_t i = 0, at = 0; i < p->n; i++) {
+    SN_TRY(sn_cc_add_kernel(text, i, &p->kernels[i], blocks, &functions[at]));
+    at += sn_cc_count_parts(&p->kernels[i]);
+  }
+  return text->status;
+}
+
+/* The program becomes one of the module's, which may be ready already. */
+static void join(sn_cc *cc, module *m, sn_cc_program *p) {
+  pthread_mutex_lock(&cc->lock);
+  if (!m->refs++) {
+    m->next = cc->modules;
+    cc->modules = m;
+  }
+  p->module = m;
+  p->next = m->programs;
+  m->programs = p;
+  if (atomic_load(&m->state) == READY) find_functions(m, p);
+  pthread_mutex_unlock(&cc->lock);
+}
+
+static sn_status make_program(sn_cc *cc, sn_arena *arena, sn_arena *scratch, sn_kernel *kernels,
+                              size_t n, sn_cc_program **out) {
+  sn_cc_program *p;
+  sn_cc_functions *functions;
+  size_t n_parts = 0;
+  bool any = false;
+  for (size_t i = 0; i < n; i++) n_parts += sn_cc_count_parts(&kernels[i]);
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *p, (void **)&p));
+  SN_TRY(sn_arena_alloc(arena, n_parts, sizeof *functions, (void **)&functions));
+  SN_TRY(sn_arena_alloc(arena, n_parts, sizeof *p->made, (void **)&p->made));
+  p->kernels = kernels;
+  p->n = n;
+  p->functions = functions;
+  sn_text text;
+  module *m;
+  SN_TRY(write_all(scratch, p, functions, &text));
+  for (size_t i = 0; i < n_parts; i++)
+    for (int role = 0; role < SN_CC_ROLES; role++) any = any || functions[i].has[role];
+  if (!any || !start(cc)) return SN_OK;
+  SN_TRY(register_text(cc, text.data, text.used, HOT_CALLS * (uint32_t)n_parts, &m));
+  join(cc, m, p);
+  hang_in(p);
+  *out = p;
+  return SN_OK;
+}
+
+sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
+                        sn_cc_program **out) {
+  *out = NULL;
+  if (!cc) return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = make_program(cc, arena, &scratch, kernels, n, out);
+  sn_arena_free(&scratch);
+  if (cc->waits) sn_cc_wait(cc);
+  return status;
+}
+
+void sn_cc_release(sn_cc_program *p) {
+  if (!p) return;
+  sn_cc *cc = p->module->cc;
+  pthread_mutex_lock(&cc->lock);
+  sn_cc_program **at = &p->module->programs;
+  while (*at != p) at = &(*at)->next;
+  *at = p->next;
+  p->module->refs--;
+  sweep(cc);
+  pthread_mutex_unlock(&cc->lock);
+}
+
+void sn_cc_wait(sn_cc *cc) {
+  if (!cc || !cc->started) return;
+  pthread_mutex_lock(&cc->lock);
+  for (module *m = cc->modules; m; m = m->next) {
+    uint32_t cold = COLD;
+    atomic_compare_exchange_strong(&m->state, &cold, WANTED);
+  }
+  pthread_cond_signal(&cc->wanted);
+  while (find_wanted(cc)) pthread_cond_wait(&cc->settled, &cc->lock);
+  pthread_mutex_unlock(&cc->lock);
+}
+
+const char *sn_cc_state(sn_cc *cc) {
+  if (!cc) return "off";
+  uint32_t n = 0;
+  pthread_mutex_lock(&cc->lock);
+  for (const module *m = cc->modules; m; m = m->next)
+    n += atomic_load(&m->state) < READY && m->refs;
+  sn_format(cc->state, sizeof cc->state,
+            "%u compiled, %u from the cache, %u failed, %u to come%s%s%s%s", cc->n_compiled,
+            cc->n_cached, cc->n_failed, n, *cc->reason ? "; " : "", cc->reason,
+            *cc->cache.reason ? "; " : "", cc->cache.reason);
+  pthread_mutex_unlock(&cc->lock);
+  return cc->state;
+}
+
+sn_status sn_cc_open(sn_env *env, sn_isa_id isa, sn_cc **out) {
+  const char *name = secure_getenv("SINTER_CC"), *cache = secure_getenv("SINTER_CC_CACHE");
+  const char *seconds = secure_getenv("SINTER_CC_SECONDS");
+  *out = NULL;
+  if (name && (!*name || !strcmp(name, "off"))) return SN_OK;
+  sn_cc *cc;
+  SN_TRY(sn_alloc_zeroed(env, 1, sizeof *cc, (void **)&cc));
+  cc->env = env;
+  cc->compiler.isa = isa;
+  cc->compiler.seconds = seconds && atoi(seconds) > 0 ? atoi(seconds) : 60;
+  cc->compiler.stop = &cc->stop;
+  cc->waits = secure_getenv("SINTER_CC_WAIT") != NULL;
+  sn_format(cc->name, sizeof cc->name, "%s", name ? name : "cc");
+  sn_format(cc->cache_name, sizeof cc->cache_name, "%s", cache ? cache : "");
+  pthread_mutex_init(&cc->lock, NULL);
+  pthread_cond_init(&cc->wanted, NULL);
+  pthread_cond_init(&cc->settled, NULL);
+  *out = cc;
+  return SN_OK;
+}
+
+void sn_cc_close(sn_cc *cc) {
+  if (!cc) return;
+  pthread_mutex_lock(&cc->lock);
+  cc->stop = true;
+  pthread_cond_signal(&cc->wanted);
+  pthread_mutex_unlock(&cc->lock);
+  if (cc->started) pthread_join(cc->thread, NULL);
+  sweep(cc);
+  pthread_cond_destroy(&cc->settled);
+  pthread_cond_destroy(&cc->wanted);
+  pthread_mutex_destroy(&cc->lock);
+  sn_free(cc->env, cc, sizeof *cc);
+}

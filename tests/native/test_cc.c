@@ -1,0 +1,380 @@
+/* test_cc.c - kernels made by the machine's compiler: the bits of the strip VM, and whatever can go wrong with a compiler
+ * or with what is kept on disk. Programs run twice: interpreted, and once their code is there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bits/bits.h"
+#include "fixture.h"
+#include "op_cases.h"
+#include "recipes.h"
+#include "tensor/tensor.h"
+
+static char root[64]; /* a directory of this test's own */
+static char cache[96];
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static void remove_all(const char *path) {
+  DIR *dir = opendir(path);
+  char name[512];
+  for (const struct dirent *e; dir && (e = readdir(dir));) {
+    if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+    snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+    if (unlink(name)) remove_all(name);
+  }
+  if (dir) closedir(dir);
+  rmdir(path);
+}
+
+static int open_root(void **state) {
+  (void)state;
+  snprintf(root, sizeof root, "/tmp/sinter-test-cc-XXXXXX");
+  if (!mkdtemp(root)) return 1;
+  snprintf(cache, sizeof cache, "%s/cache", root);
+  return 0;
+}
+
+static int close_root(void **state) {
+  (void)state;
+  remove_all(root);
+  return 0;
+}
+
+/* Each test begins with the machine's compiler and an empty cache. */
+static int begin(void **state) {
+  (void)state;
+  remove_all(cache);
+  unsetenv("SINTER_CC");
+  unsetenv("SINTER_CC_SECONDS");
+  unsetenv("SINTER_CC_WAIT");
+  return setenv("SINTER_CC_CACHE", cache, 1);
+}
+
+/* A compiler that is this script; "$object" is what it is asked to make. */
+static void use_script(const char *text) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/compiler", root);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fprintf(file,
+          "#!/bin/sh\n[ \"$1\" = --version ] && echo script && exit 0\n"
+          "while [ \"$1\" != -o ]; do shift; done\nobject=$2\n%s\n",
+          text);
+  fclose(file);
+  assert_int_equal(chmod(path, 0700), 0);
+  setenv("SINTER_CC", path, 1);
+}
+
+/* ---- one small program ----------------------------------------------------------------------- */
+
+enum { POINTS = 1000 };
+
+typedef struct probe {
+  fixture f;
+  sn_tensor *x;
+  sn_program *program;
+} probe;
+
+static void probe_open(probe *p, int threads) {
+  float values[POINTS];
+  for (int i = 0; i < POINTS; i++) values[i] = (float)i / 100;
+  fixture_open(&p->f, (sn_options){.threads = threads});
+  p->x = sn_from_data(p->f.ctx, SN_F32, 1, (const int64_t[]){POINTS}, values);
+  sn_tensor *a = sn_placeholder(p->f.ctx, SN_F32, 1, (const int64_t[]){POINTS});
+  sn_tensor *square = sn_square(a), *y = sn_add(square, a);
+  assert_int_equal(sn_compile(p->f.ctx, &a, 1, &y, 1, NULL, &p->program), SN_OK);
+  sn_release(y);
+  sn_release(square);
+  sn_release(a);
+}
+
+static void probe_run(const probe *p) {
+  sn_tensor *y;
+  assert_int_equal(sn_program_run(p->program, &p->x, &y), SN_OK);
+  const float *got = sn_data(y);
+  for (int i = 0; i < POINTS; i++) {
+    const float x = (float)i / 100, square = x * x;
+    assert_true(got[i] == square + x);
+  }
+  sn_release(y);
+}
+
+static void probe_close(probe *p) {
+  sn_program_release(p->program);
+  sn_release(p->x);
+  fixture_close(&p->f);
+}
+
+/* Runs before its code could be there and then with it, if there is any; expects this in the state. */
+static void probe_says(const char *expected) {
+  probe p;
+  probe_open(&p, 1);
+  probe_run(&p);
+  sn_code_wait(p.f.ctx);
+  probe_run(&p);
+  const char *state = sn_code_state(p.f.ctx);
+  if (!strstr(state, expected)) fail_msg("%s instead of %s", state, expected);
+  probe_close(&p);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+static const char *cached_file(void) {
+  static char path[512];
+  DIR *dir = opendir(cache);
+  assert_non_null(dir);
+  path[0] = '\0';
+  for (const struct dirent *e; (e = readdir(dir));)
+    if (e->d_name[0] != '.') snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+  closedir(dir);
+  assert_true(*path);
+  return path;
+}
+
+static void code_comes_from_the_cache_the_second_time(void **state) {
+  (void)state;
+  probe_says("1 compiled, 0 from the cache, 0 failed");
+  struct stat about;
+  assert_int_equal(stat(cache, &about), 0);
+  assert_int_equal(about.st_mode & 0777, 0700);
+  assert_int_equal(stat(cached_file(), &about), 0);
+  assert_int_equal(about.st_mode & 0777, 0600);
+  probe_says("0 compiled, 1 from the cache, 0 failed");
+}
+
+static void a_damaged_object_is_made_again(void **state) {
+  (void)state;
+  probe_says("1 compiled");
+  struct stat about;
+  assert_int_equal(stat(cached_file(), &about), 0);
+  for (int part = 0; part < 4; part++) {
+    const int file = open(cached_file(), O_RDWR);
+    char byte;
+    const off_t at = about.st_size * part / 4 + 1;
+    assert_int_equal(pread(file, &byte, 1, at), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(file, &byte, 1, at), 1);
+    close(file);
+    probe_says("1 compiled, 0 from the cache");
+  }
+  assert_int_equal(truncate(cached_file(), about.st_size / 2), 0);
+  probe_says("1 compiled, 0 from the cache");
+  assert_int_equal(truncate(cached_file(), 0), 0);
+  probe_says("1 compiled, 0 from the cache");
+  probe_says("1 from the cache");
+}
+
+static void what_others_can_write_is_not_loaded(void **state) {
+  (void)state;
+  probe_says("1 compiled");
+  assert_int_equal(chmod(cached_file(), 0666), 0);
+  probe_says("1 compiled, 0 from the cache");
+  char moved[128];
+  snprintf(moved, sizeof moved, "%s/moved.so", root);
+  char path[512];
+  snprintf(path, sizeof path, "%s", cached_file());
+  assert_int_equal(rename(path, moved), 0);
+  assert_int_equal(symlink(moved, path), 0);
+  probe_says("1 compiled, 0 from the cache");
+  if (!geteuid()) {
+    assert_int_equal(chown(cached_file(), 1, 1), 0);
+    probe_says("1 compiled, 0 from the cache");
+  }
+  assert_int_equal(chmod(cache, 0755), 0);
+  probe_says("1 compiled, 0 from the cache, 0 failed, 0 to come; no cache");
+}
+
+static void without_a_cache_code_is_still_made(void **state) {
+  (void)state;
+  setenv("SINTER_CC_CACHE", "/dev/null/cache", 1);
+  probe_says("1 compiled, 0 from the cache, 0 failed, 0 to come; no cache");
+  setenv("SINTER_CC_CACHE", "/proc", 1); /* nobody's own */
+  probe_says("1 compiled, 0 from the cache, 0 failed, 0 to come; no cache");
+}
+
+/* ---- compilers ------------------------------------------------------------------------------- */
+
+static void without_a_compiler_the_vm_goes_on(void **state) {
+  (void)state;
+  setenv("SINTER_CC", "/nowhere/cc", 1);
+  probe_says("1 failed, 0 to come; there is no compiler /nowhere/cc");
+  setenv("SINTER_CC", "sinter-no-such-compiler", 1);
+  probe_says("there is no compiler sinter-no-such-compiler");
+  setenv("SINTER_CC", "off", 1);
+  probe_says("off");
+}
+
+static void a_compiler_that_fails_or_lies_is_told_of(void **state) {
+  (void)state;
+  use_script("echo 'no such flag' >&2; exit 1");
+  probe_says("compiler failed: no such flag");
+  use_script("kill -9 $$");
+  probe_says("compiler failed");
+  use_script("echo garbage > \"$object\"");
+  probe_says("what the compiler made cannot be loaded");
+  use_script("exit 0");
+  probe_says("what the compiler made cannot be loaded");
+  use_script("exec cc -shared -x c -o \"$object\" /dev/null");
+  probe_says("what the compiler made lacks a function");
+  setenv("SINTER_CC_SECONDS", "1", 1);
+  use_script("sleep 100");
+  probe_says("took more than 1 s");
+}
+
+/* The context ends at once, and so does the compiler. */
+static void nobody_waits_for_a_compiler(void **state) {
+  (void)state;
+  use_script("echo $$ > \"$object.pid\"; exec sleep 1000");
+  probe p;
+  probe_open(&p, 2);
+  for (int i = 0; i < 100; i++) probe_run(&p); /* hot */
+  probe_close(&p);
+}
+
+static void equal_programs_share_their_code(void **state) {
+  (void)state;
+  probe p;
+  probe_open(&p, 1);
+  sn_tensor *a = sn_placeholder(p.f.ctx, SN_F32, 1, (const int64_t[]){POINTS});
+  sn_tensor *square = sn_square(a), *y = sn_add(square, a);
+  sn_program *again;
+  const sn_program_options record = {.record = true};
+  assert_int_equal(sn_compile_with(p.f.ctx, &a, 1, &y, 1, &record, &again), SN_OK);
+  sn_code_wait(p.f.ctx);
+  assert_non_null(strstr(sn_code_state(p.f.ctx), "1 compiled, 0 from the cache"));
+  const char *text;
+  assert_int_equal(sn_program_wat(again, 0, &text), SN_OK);
+  assert_non_null(strstr(text, "EXPORT void k0_0_strip("));
+  assert_non_null(strstr(sn_program_inspection(again), "\"cc\""));
+  sn_program_release(again);
+  assert_int_equal(sn_profile_start(p.f.ctx, 0), SN_OK);
+  probe_run(&p);
+  sn_profile_stop(p.f.ctx);
+  const sn_kernel_profile *rows;
+  assert_int_equal(sn_profile_kernels(p.f.ctx, &rows), 1);
+  assert_string_equal(rows[0].engine, "cc");
+  sn_release(y);
+  sn_release(square);
+  sn_release(a);
+  probe_close(&p);
+}
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+/* Every row of ops.def in one program for each dtype, on special values; sizes are around vectors and strips. */
+static void ops_of(sn_dtype dtype) {
+  static const int64_t sizes[] = {261, 0, 1, 7, 1000, 16, 255};
+  enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 1000 };
+  case_random r = {.state = 17};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  sn_tensor *in[SIZES * 3], *given[SIZES * 3], *out[SN_OP_COUNT], *got[2][SN_OP_COUNT];
+  size_t n = 0;
+  for (int s = 0; s < SIZES; s++) {
+    for (int k = 0; k < 3; k++) {
+      void *data;
+      in[3 * s + k] = sn_placeholder(ctx, dtype, 1, &sizes[s]);
+      given[3 * s + k] = sn_empty(ctx, dtype, 1, &sizes[s], &data);
+      case_fill(&r, SN_OP_add, k, dtype, CASE_MIXED, sizes[s], data);
+    }
+  }
+  for (int op = 0; op < SN_OP_COUNT; op++) {
+    const sn_op_info *info = sn_op_describe((sn_op)op);
+    if ((info->kind != SN_CLASS_MAP && info->kind != SN_CLASS_COMPARE) ||
+        !case_takes((sn_op)op, dtype))
+      continue;
+    out[n] = case_apply((sn_op)op, &in[3 * (n % SIZES)], info->arity);
+    n++;
+  }
+  sn_program *program;
+  assert_int_equal(sn_compile(ctx, in, SIZES * 3, out, n, NULL, &program), SN_OK);
+  for (int run = 0; run < 2; run++) {
+    assert_int_equal(sn_program_run(program, given, got[run]), SN_OK);
+    if (!run) sn_code_wait(ctx);
+  }
+  assert_non_null(strstr(sn_code_state(ctx), "1 compiled, 0 from the cache, 0 failed"));
+  for (size_t i = 0; i < n; i++) {
+    int64_t where;
+    if (!case_same(sn_dtype_of(got[0][i]), sn_data(got[0][i]), sn_data(got[1][i]),
+                   sn_size(got[0][i]), &where))
+      fail_msg("%s: output %zu differs at %lld", sn_dtype_name(dtype), i, (long long)where);
+    for (int run = 0; run < 2; run++) sn_release(got[run][i]);
+    sn_release(out[i]);
+  }
+  sn_program_release(program);
+  for (int i = 0; i < SIZES * 3; i++) sn_release(in[i]), sn_release(given[i]);
+  case_context_end(ctx);
+}
+
+static void every_op_has_the_bits_of_the_vm(void **state) {
+  (void)state;
+  for (int dtype = 0; dtype < 4; dtype++) ops_of((sn_dtype)dtype);
+}
+
+/* The list of tests/bits, some of it each time; what comes first is interpreted. */
+static void known_computations_keep_their_bits(void **state) {
+  (void)state;
+  const size_t count = bits_count(), step = case_short() ? 97 : 19;
+  size_t differ = 0;
+  sn_context *vm, *code[2];
+  setenv("SINTER_CC", "off", 1);
+  vm = case_context(1, sn_isa_detect());
+  unsetenv("SINTER_CC");
+  setenv("SINTER_CC_WAIT", "1", 1);
+  code[0] = case_context(1, sn_isa_detect());
+  code[1] = case_context(3, sn_isa_detect());
+  for (size_t i = 0; i < count; i += step) {
+    char name[BITS_NAME];
+    const uint64_t hash = bits_hash(vm, i, name);
+    for (int k = 0; k < 2; k++) {
+      if (hash == bits_hash(code[k], i, name)) continue;
+      print_message("%s has other bits\n", name);
+      differ++;
+    }
+  }
+  assert_non_null(strstr(sn_code_state(code[0]), ", 0 failed"));
+  case_contexts_end(code, 2);
+  case_context_end(vm);
+  assert_int_equal(differ, 0);
+}
+
+/* Random programs, against the reference interpreter. */
+static void random_programs_keep_their_bits(void **state) {
+  (void)state;
+  setenv("SINTER_CC_WAIT", "1", 1);
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  for (uint64_t seed = 0; seed < (case_short() ? 4 : 20); seed++) {
+    char text[TWIN_TEXT];
+    const recipe r = recipe_of(seed);
+    if (!recipe_cook(&r, ctx, text, NULL, 0))
+      fail_msg("seed %llu: %s", (unsigned long long)seed, text);
+  }
+  assert_non_null(strstr(sn_code_state(ctx), ", 0 failed"));
+  case_context_end(ctx);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+  const struct CMUnitTest tests[] = {
+      TEST(code_comes_from_the_cache_the_second_time),
+      TEST(a_damaged_object_is_made_again),
+      TEST(what_others_can_write_is_not_loaded),
+      TEST(without_a_cache_code_is_still_made),
+      TEST(without_a_compiler_the_vm_goes_on),
+      TEST(a_compiler_that_fails_or_lies_is_told_of),
+      TEST(nobody_waits_for_a_compiler),
+      TEST(equal_programs_share_their_code),
+      TEST(every_op_has_the_bits_of_the_vm),
+      TEST(known_computations_keep_their_bits),
+      TEST(random_programs_keep_their_bits),
+  };
+  return cmocka_run_group_tests(tests, open_root, close_root);
+}
