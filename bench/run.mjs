@@ -1,7 +1,7 @@
 // run.mjs - npm run bench: the same workloads natively and in WebAssembly, side by side.
 //
 //   --only TEXT       workloads whose name contains TEXT (may be given again)
-//   --variants A,B    of: native wasm page wasm1, numpy torch      --rounds N    default 5
+//   --variants A,B    of: native native-cc wasm page wasm1, numpy torch      --rounds N    default 5
 //   --profile         also the kernels of each workload, with their times
 //   --quick           a smoke run: one short round
 //   --json PATH       default build/bench.json

@@ -20,8 +20,8 @@ const checked = (name, reply) => {
 };
 
 /** A process that answers each line on stdin with a line of JSON. */
-const lineProcess = (name, command, args) => {
-  const child = spawn(command, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+const lineProcess = (name, command, args, env = {}) => {
+  const child = spawn(command, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env } });
   const end = () => child.kill();
   process.once('exit', end);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -41,8 +41,9 @@ const lineProcess = (name, command, args) => {
   };
 };
 
-const native = (name, { deterministic }) => lineProcess(name,
-  join(root, 'build/native/bench/native/bench_workloads'), ['0', deterministic ? 'deterministic' : 'fast']);
+/** Kernels interpreted in strips, or (env) made by the machine's compiler before their first run. */
+const native = (name, { deterministic }, env = { SINTER_CC: 'off' }) => lineProcess(name,
+  join(root, 'build/native/bench/native/bench_workloads'), ['0', deterministic ? 'deterministic' : 'fast'], env);
 
 const node = (name, options) =>
   lineProcess(name, newerNode(), ['bench/wasm/node.mjs', JSON.stringify(options)]);
@@ -98,6 +99,8 @@ export const firstResults = async (count) => {
 
 const VARIANTS = [
   { name: 'native', title: 'native', limit: 'fma', open: native },
+  { name: 'native-cc', title: 'native, compiled', limit: 'fma',
+    open: (name, options) => native(name, options, { SINTER_CC_WAIT: '1' }) },
   { name: 'wasm', title: 'wasm, Node', limit: 'muladd128', open: node },
   { name: 'page', title: 'wasm, Chromium', limit: 'muladd128', open: page },
   { name: 'wasm1', title: 'wasm, one thread', limit: 'muladd128',

@@ -45,6 +45,10 @@ static void release(sn_executable *exe) {
 
 static sn_status listing(sn_arena *arena, const sn_executable *exe, size_t k, const char **out) {
   const sn_kernel *kernel = &exe->kernels[k];
+  if (kernel->group->kind == SN_GROUP_CONTROL) {
+    *out = "/* control flow: its regions are programs, with kernels of their own */\n";
+    return SN_OK;
+  }
   sn_cc_functions *functions;
   uint8_t *blocks;
   SN_TRY(sn_arena_alloc(arena, SN_CC_BLOCKS, 1, (void **)&blocks));

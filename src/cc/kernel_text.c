@@ -39,10 +39,27 @@ static void declare_blocks(const writer *w, const sn_phase *phase) {
   }
 }
 
-static void fold_strips(const writer *w, const sn_phase *phase) {
+/* Points [flat, flat + length), which are variables, of a phase's body into its blocks: by way of strips, unless they lie
+ * in memory as they are folded. */
+static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk *walk,
+                             const char *from) {
+  const char *place;
+  SN_TRY(sn_cc_walk_place(walk, &place));
+  if (place) {
+    const sn_reduction *r = phase->reductions;
+    LINE("  const int64_t flat = %s;\n  block_points_%s_%s(&b0, %s, length);\n", from,
+         sn_op_describe(r->op)->name, sn_cc_short_name(r->dtype), place);
+    return SN_OK;
+  }
+  LINE("  for (int64_t done = 0; done < length; done += STRIP) {\n"
+       "  const int64_t flat = %s + done, n = length - done < STRIP ? length - done : STRIP;\n",
+       from);
+  SN_TRY(sn_cc_walk_points(walk));
   for (uint32_t i = 0; i < phase->n_reductions; i++)
     LINE("  block_strip_%s_%s(&b%u, x%u, n);\n", sn_op_describe(phase->reductions[i].op)->name,
          sn_cc_short_name(phase->reductions[i].dtype), i, i);
+  LINE("  }\n");
+  return SN_OK;
 }
 
 static void end_block(const writer *w, const sn_phase *phase, uint32_t i, const char *item) {
@@ -119,11 +136,7 @@ static sn_status add_fold(const writer *w, bool *able) {
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  LINE("  for (int64_t done = 0; done < length; done += STRIP) {\n"
-       "  const int64_t flat = first + done, n = length - done < STRIP ? length - done : STRIP;\n");
-  SN_TRY(sn_cc_walk_points(&walk));
-  fold_strips(w, phase);
-  LINE("  }\n");
+  SN_TRY(fold_points(w, phase, &walk, "first"));
   end_block(w, phase, 0, "item");
   LINE("}\n\n");
   return SN_OK;
@@ -210,11 +223,7 @@ static sn_status add_phase(const writer *w, const sn_phase *phase, const char *c
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  LINE("  for (int64_t flat = 0; flat < length; flat += STRIP) {\n"
-       "  const int64_t n = length - flat < STRIP ? length - flat : STRIP;\n");
-  SN_TRY(sn_cc_walk_points(&walk));
-  fold_strips(w, phase);
-  LINE("  }\n");
+  SN_TRY(fold_points(w, phase, &walk, "0"));
   for (uint32_t i = 0; i < phase->n_reductions; i++)
     end_block(w, phase, i, totals[phase->first_total + i]);
   LINE("  }\n");

@@ -159,25 +159,59 @@ typedef struct block {
   ALIGNED char lanes[SN_FOLD_BYTES], levels[BLOCK_LEVELS][SN_FOLD_BYTES];
 } block;
 
+typedef float acc_f32;
+typedef double acc_f64;
+typedef uint32_t acc_i32;
+#define UNROLLED _Pragma("GCC unroll 32")
+
 /* Of a reduction: V: vectors of its accumulators, of N lanes. Every strip but the last is whole. */
-#define DEFINE_BLOCK(id, dtype, V, N)                                                          \
-  static inline void combine_##id##_##dtype(char *to, const char *a, const char *b) {          \
-    for (int v = 0; v < VECTORS; v++)                                                          \
-      store_##V(to, v *N, apply_##id##_##dtype(false, load_##V(a, v *N), load_##V(b, v *N)));  \
-  }                                                                                            \
-  static inline void block_strip_##id##_##dtype(block *b, const void *strip, int64_t n) {      \
-    fold_##id##_##dtype(b->lanes, strip, n);                                                   \
-    int level = 0;                                                                             \
-    const char *from = b->lanes;                                                               \
-    for (uint32_t bits = b->count++; bits & 1; bits >>= 1, level++) {                          \
-      combine_##id##_##dtype(b->levels[level], b->levels[level], from);                        \
-      from = b->levels[level];                                                                 \
-    }                                                                                          \
-    if (from != b->levels[level]) memcpy(b->levels[level], from, SN_FOLD_BYTES);               \
-  }                                                                                            \
-  static inline void block_end_##id##_##dtype(block *b, void *item) {                          \
-    if (b->count != 1) fold_##id##_##dtype(b->lanes, NULL, 0);                                 \
-    for (int level = 0; b->count != 1 && b->count >> level; level++)                           \
-      if (b->count >> level & 1) combine_##id##_##dtype(b->lanes, b->levels[level], b->lanes); \
-    collapse_##id##_##dtype(item, b->lanes);                                                   \
+#define DEFINE_BLOCK(id, dtype, V, N)                                                             \
+  static inline void combine_##id##_##dtype(char *to, const char *a, const char *b) {             \
+    for (int v = 0; v < VECTORS; v++)                                                             \
+      store_##V(to, v *N, apply_##id##_##dtype(false, load_##V(a, v *N), load_##V(b, v *N)));     \
+  }                                                                                               \
+  /* b->lanes, of 2^level strips, into the counter. */                                            \
+  static inline void block_push_##id##_##dtype(block *b, int level) {                             \
+    const char *from = b->lanes;                                                                  \
+    uint32_t bits = b->count >> level;                                                            \
+    b->count += 1u << level;                                                                      \
+    for (; bits & 1; bits >>= 1, level++) {                                                       \
+      combine_##id##_##dtype(b->levels[level], b->levels[level], from);                           \
+      from = b->levels[level];                                                                    \
+    }                                                                                             \
+    if (from != b->levels[level]) memcpy(b->levels[level], from, SN_FOLD_BYTES);                  \
+  }                                                                                               \
+  static inline void block_strip_##id##_##dtype(block *b, const void *strip, int64_t n) {         \
+    fold_##id##_##dtype(b->lanes, strip, n);                                                      \
+    block_push_##id##_##dtype(b, 0);                                                              \
+  }                                                                                               \
+  /* Four strips at once, as sums of one wait for each other; to be pushed where four begin. */   \
+  static inline void block_four_##id##_##dtype(block *b, const char *strips) {                    \
+    V acc[4 * VECTORS];                                                                           \
+    fold_##id##_##dtype(b->lanes, NULL, 0);                                                       \
+    UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = load_##V(b->lanes, v % VECTORS * N);  \
+    for (int i = 0; i < STRIP; i += VECTORS * N)                                                  \
+      UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = apply_##id##_##dtype(               \
+          false, acc[v], load_##V(strips, v / VECTORS * STRIP + i + v % VECTORS * N));            \
+    UNROLLED for (int v = 0; v < VECTORS; v++)                                                    \
+        store_##V(b->lanes, v *N,                                                                 \
+                  apply_##id##_##dtype(                                                           \
+                      false, apply_##id##_##dtype(false, acc[v], acc[VECTORS + v]),               \
+                      apply_##id##_##dtype(false, acc[2 * VECTORS + v], acc[3 * VECTORS + v])));  \
+    block_push_##id##_##dtype(b, 2);                                                              \
+  }                                                                                               \
+  /* Points that lie in memory as they are folded, at the beginning of a block. */                \
+  static inline void block_points_##id##_##dtype(block *b, const void *points, int64_t n) {       \
+    const int64_t bytes = sizeof(acc_##dtype), most = b->count ? 0 : n / (4 * STRIP) * 4 * STRIP; \
+    for (int64_t at = 0; at < most; at += 4 * STRIP)                                              \
+      block_four_##id##_##dtype(b, (const char *)points + at * bytes);                            \
+    for (int64_t at = most; at < n; at += STRIP)                                                  \
+      block_strip_##id##_##dtype(b, (const char *)points + at * bytes,                            \
+                                 n - at < STRIP ? n - at : STRIP);                                \
+  }                                                                                               \
+  static inline void block_end_##id##_##dtype(block *b, void *item) {                             \
+    if (b->count != 1) fold_##id##_##dtype(b->lanes, NULL, 0);                                    \
+    for (int level = 0; b->count != 1 && b->count >> level; level++)                              \
+      if (b->count >> level & 1) combine_##id##_##dtype(b->lanes, b->levels[level], b->lanes);    \
+    collapse_##id##_##dtype(item, b->lanes);                                                      \
   }

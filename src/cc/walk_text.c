@@ -489,6 +489,21 @@ static void add_loop(const sn_cc_walk *w) {
   LINE("        i = 0, end = LANES;\n      }\n");
 }
 
+sn_status sn_cc_walk_place(const sn_cc_walk *w, const char **out) {
+  const sn_cc_sink *s = w->sinks;
+  *out = NULL;
+  if (w->n_sinks != 1 || s->kind != SN_CC_STRIP) return SN_OK;
+  const place *p = &w->loads[s->insn];
+  if (!p->o || p->how != LINEAR || !sn_strip_is_memory(p->o->dtype)) return SN_OK;
+  sn_text text = sn_text_in(w->t->arena);
+  sn_cc_walk alone = *w;
+  alone.t = &text;
+  add_address(&alone, p, false);
+  sn_text_add(&text, " + flat");
+  *out = text.data;
+  return text.status;
+}
+
 sn_status sn_cc_walk_points(sn_cc_walk *w) {
   const int last = w->nest.rank - 1;
   LINE("  {\n");

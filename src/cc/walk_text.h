@@ -62,6 +62,10 @@ sn_status sn_cc_walk_begin(sn_cc_walk *walk, bool *able);
 /* Adds the loop over points [flat, flat + n), which are variables. */
 sn_status sn_cc_walk_points(sn_cc_walk *walk);
 
+/* Where points lie from `flat` on as a C expression, if all that becomes of a body is that its one load, which lies in
+ * order, goes into a strip: then no loop is needed. NULL: it is more. Of a walk that has begun. */
+sn_status sn_cc_walk_place(const sn_cc_walk *walk, const char **out);
+
 const char *sn_cc_short_name(sn_dtype dtype);
 
 /* Of what strips have: "f32", "f64", "i32" or "mask", which is also how it is loaded. */

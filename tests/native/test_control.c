@@ -215,7 +215,7 @@ static void a_loop_says_what_it_is(void **state) {
   assert_int_equal(sn_compile(f.ctx, &x, 1, &out, 1, NULL, &program), SN_OK);
   assert_int_equal(sn_program_wat(program, 0, &text), SN_OK);
   assert_string_equal(text,
-                      ";; control flow: its regions are programs, with kernels of their own\n");
+                      "/* control flow: its regions are programs, with kernels of their own */\n");
   sn_program_release(program);
 }
 
