@@ -69,10 +69,7 @@ const precision = new PrecisionCard((on) => {
 });
 const trainedOn = new TrainedOnSwitch(() => {
   if (!opened) return;
-  trainer.renew();
-  opened = false;
-  controls.canEnd = false;
-  controls.setPhase('loading');
+  renew();
   train(true);
 });
 const traceButton = element<HTMLButtonElement>('trace');
@@ -119,6 +116,8 @@ const inside = new InsideSwitch(
 /** What the trainer has, or is making. */
 let made: ProgramText | null = null;
 let opened = false;
+/** The graphics processor was lost, and all that lay there: what is made next is made by another worker, with another one. */
+let isLost = false;
 /** A program whose state was loaded: it is there already when it is shown. */
 let loaded = '';
 /** What the page shows of the program that is trained. */
@@ -132,11 +131,20 @@ const run = (): RunOf => ({ title: shown.entry.title, text: made?.text ?? '', se
 
 const words = (): Words => WORDS[about?.data ?? 'own'];
 
+/** The next program is made by another worker. */
+function renew(): void {
+  trainer.renew();
+  opened = isLost = false;
+  controls.canEnd = false;
+  controls.setPhase('loading');
+}
+
 /** Makes the shown program, unless it is the one that is there. */
 function train(anew = false): void {
   const { program } = shown;
   if (program === null || (!anew && made?.text === program.text)) return;
   const { name, text, settings, isChanged, isTrusted } = program;
+  if (isLost) renew();
   source.show(null);
   source.clearLog();
   const canLearn = isTrusted && (shown.entry.learns || isChanged);
@@ -372,6 +380,8 @@ function receive(message: FromTrainer): void {
       break;
     case 'failure':
       failureBar.show(message.failure);
+      isLost ||= message.isLost === true;
+      if (isLost) controls.say('The graphics processor was lost, and what was learnt on it. Reset begins anew with another one.', true);
       if (!controls.ready) controls.say('The playground could not start.', true);
       break;
   }

@@ -7,6 +7,7 @@ import { NONE, plural, significant } from '../views/format.ts';
 import { Bars } from './bars.ts';
 import { CASES, type Case } from './cases.ts';
 import { Measurement, type Figure, type Machine } from './measurement.ts';
+import { Race } from './race.ts';
 import panel from './panel.html?raw';
 
 export interface Surroundings {
@@ -54,6 +55,7 @@ export class BenchTab {
   private measurement: Measurement | null = null;
   private machine: Machine | null = null;
   private figures: Figure[] = [];
+  private readonly race: Race;
 
   constructor(
     root: HTMLElement,
@@ -62,6 +64,10 @@ export class BenchTab {
     root.innerHTML = panel;
     inside(element('bench-figures'), 'tbody').append(...[...this.rows.values()].map((row) => row.element));
     this.bars = new Bars(element('bench-chart'), CASES);
+    this.race = new Race(() => {
+      surroundings.quiet();
+      if (this.measurement !== null) this.end('Stopped, as a race began.');
+    });
     this.runButton = element<HTMLButtonElement>('bench-run');
     this.saveButton = element<HTMLButtonElement>('bench-save');
     this.runButton.addEventListener('click', () => {
@@ -71,8 +77,14 @@ export class BenchTab {
     this.saveButton.addEventListener('click', () => this.save());
   }
 
+  /** The tab is left. */
+  rest(): void {
+    this.race.rest();
+  }
+
   private async run(): Promise<void> {
     this.surroundings.quiet();
+    this.race.rest();
     this.clear();
     const measurement = new Measurement();
     this.measurement = measurement;

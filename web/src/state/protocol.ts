@@ -237,4 +237,5 @@ export type FromTrainer =
   | { type: 'rewound'; step: number; rate: number | null }
   /** What a view cannot show of this program, and why. */
   | { type: 'not-looked'; view: Looked; why: string }
-  | { type: 'failure'; failure: Failure };
+  /** isLost: the graphics processor is gone. */
+  | { type: 'failure'; failure: Failure; isLost?: boolean };

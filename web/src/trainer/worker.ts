@@ -421,7 +421,8 @@ function fail(error: unknown): void {
   endComparison();
   printer.flush();
   const problem = problemOf(error);
-  if (problem.line === null) post({ type: 'failure', failure: describe(error) });
+  const isLost = asked !== 'cpu' && error instanceof sn.WorkerError;
+  if (isLost || problem.line === null) post({ type: 'failure', failure: describe(error), isLost });
   else post({ type: 'problem', problem, kept: null });
   if (shop !== null) {
     shop.reporter.meter.pause();
