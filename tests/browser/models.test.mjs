@@ -229,7 +229,6 @@ describe('the Models tab', () => {
       ['1,2,3,a\n1,2,3,b', /A line has 3 numbers and a class, and the model takes 4/],
       ['1,2,3,4,a\n1,2,3,4,a', /examples of two classes/],
       ['1,2,3,4,a\n1,2,3,4,b', /Each class needs two examples/],
-      [['a', 'b', 'c', 'd'].map((name) => `1,2,3,4,${name}\n1,2,3,4,${name}`).join('\n'), /has 3 outputs.*there are 4/],
     ]) {
       await get('finetune-csv').fill(text);
       await get('finetune-start').click();
@@ -240,6 +239,25 @@ describe('the Models tab', () => {
     await get('finetune-start').click();
     await until(async () => Number(await get('finetune-after').getAttribute('data-value')) === 1, 'learnt them');
     await get('finetune-pause').click();
+    // For another number of classes a plain last layer is replaced.
+    const four = lines.map((line, i) => (i % 4 ? line : `${rows[i].map((value) => value + 9).join(', ')}, far`));
+    await get('finetune-csv').fill(four.join('\n'));
+    await get('finetune-start').click();
+    await until(async () => /4 outputs in the place of 3/.test(await said('finetune-note')), 'replaced it');
+    await until(async () => Number(await get('finetune-after').getAttribute('data-value')) > 0.9, 'learnt them');
+    const [saved] = await Promise.all([page.waitForEvent('download'), get('finetune-download').click()]);
+    const tuned = onnx.load(readFileSync(await saved.path()));
+    assert.deepEqual(tuned.outputs, [{ name: 'y', dtype: 'float', shape: ['n', 4] }]);
+    const [far] = tuned.run({ x: sn.tensor([rows[0].map((value) => value + 9)]) }).y.argmax({ axis: 1 }).toArray();
+    assert.equal(far, 0, 'the class that came first');
+    const odd = file.model({
+      nodes: [file.node('MatMul', ['x', 'w'], ['h']), file.node('Relu', ['h'], ['y'])],
+      initializers: [file.tensor('w', 1, [4, 3], weights(12, 1))], inputs: [file.value('x', 1, ['n', 4])], outputs: [file.value('y', 1, ['n', 3])],
+    });
+    assert.equal(await open('odd.onnx', odd), 'is open');
+    await get('finetune-csv').fill(four.join('\n'));
+    await get('finetune-start').click();
+    await until(async () => /has 3 outputs.*there are 4.*no plain product/.test(await said('finetune-note')), 'refused it');
   });
 
   test('a language model that the page makes writes; it stops, and tells where time goes', async (t) => {

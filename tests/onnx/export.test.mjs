@@ -57,6 +57,15 @@ test('a network: its weights are in the file, inputs and outputs have names', as
   assert.equal(Object.values(model.params).filter((t) => t.size === 15).length, 1);
 });
 
+test('no node is written that nothing reads', () => {
+  const [weight, bias] = [normal([5, 3], 1), normal([3], 2)];
+  const bytes = onnx.export((x) => ({ y: x.matmul(weight).add(bias).mul(2).relu(), z: bias.broadcastTo([2, 3]) }), [normal([2, 5])]);
+  const { nodes, outputs } = onnx.read(bytes);
+  const read = new Set([...nodes.flatMap(({ inputs }) => inputs), ...outputs.map(({ name }) => name)]);
+  for (const { op, outputs: made } of nodes) assert.ok(made.some((name) => read.has(name)), op);
+  assert.equal(nodes.filter(({ op }) => op === 'Expand').length, 1, 'the one that is a result');
+});
+
 test('elementwise functions', () =>
   judge((x) => [
     x.gelu(), x.silu(), x.mish(), x.softplus(), x.erf(), x.expm1(), x.abs().log1p(), x.exp2(), x.mul(3).trunc(), x.mul(3).round(),

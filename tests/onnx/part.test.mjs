@@ -75,6 +75,24 @@ test('a part saves the whole file, with its own weights new', () => {
   }
 });
 
+test('a last layer of another size is put into the file, and all else stays', () => {
+  const bytes = classifier();
+  const [before, { nodes }] = [onnx.load(bytes), onnx.read(bytes)];
+  const [, weight, bias] = nodes.at(-1).inputs;
+  const [w, b] = [sn.random.normal(sn.random.key(5), [7, before.params[weight].shape[1]]), sn.arange(0, 7, 1, { dtype: 'float32' })];
+  const made = onnx.resize(bytes, { weights: { [weight]: w, [bias]: b }, shapes: { logits: ['batch', 7] } });
+  const after = onnx.load(made);
+  assert.deepEqual(after.outputs, [{ name: 'logits', dtype: 'float', shape: ['batch', 7] }]);
+  assert.deepEqual(after.inputs, before.inputs);
+  for (const name of Object.keys(before.params)) if (![weight, bias].includes(name)) assert.deepEqual(numbers(after.params[name]), numbers(before.params[name]), name);
+  const features = onnx.load(bytes, { outputs: [nodes.at(-1).inputs[0]] }).run({ x: image() });
+  const want = numbers(Object.values(features)[0].matmul(w.transpose([1, 0])).add(b));
+  numbers(after.run({ x: image() }).logits).forEach((value, i) => assert.ok(Math.abs(value - want[i]) < 1e-5));
+  assert.deepEqual(onnx.resize(bytes, { weights: {} }), new Uint8Array(bytes), 'nothing new: the same bytes');
+  assert.throws(() => onnx.resize(bytes, { weights: { nothing: w } }), { code: 'argument', message: /there is no weight "nothing"/ });
+  assert.throws(() => onnx.resize(bytes, { weights: { [bias]: 3 } }), { code: 'argument', message: /is 3, expected a tensor/ });
+});
+
 test('what graphs inside of nodes use is part of it', () => {
   const part = onnx.load(branches(), { inputs: ['doubled', 'test'], outputs: ['y'] });
   assert.deepEqual(part.inputs.map(({ name }) => name), ['doubled', 'test']);

@@ -41,6 +41,11 @@ export class Message {
     return this.#varint(field * 8 + 2).#varint(inner.size).append(inner);
   }
 
+  /** Fields that are written already. */
+  raw(bytes: Uint8Array): this {
+    return this.#add(bytes);
+  }
+
   /** The fields of another message behind those of this one. */
   append(other: Message): this {
     for (const part of other.#parts) this.#parts.push(part);

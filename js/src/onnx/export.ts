@@ -5,13 +5,16 @@ import { internals, SinterError } from '../index.js';
 import type { Graph, GraphNode } from '../source/graph.js';
 import { Message } from './encode.js';
 import { ELEMENTWISE, OTHERS, refuse } from './exportops.js';
-import { Scribe, valueMessage } from './scribe.js';
+import { Scribe, typeNumber, valueMessage } from './scribe.js';
 
 const { shown, tracedGraph } = internals;
 
 /** That of the files: the first with Gelu. */
 const OPSET = 20;
 const IR_VERSION = 9;
+
+/** The name of a node's value; the node is written, if it is not yet. */
+type NameOf = (id: number) => string;
 
 /** Names of results of control flow, by the node. */
 type Results = Map<number, string[]>;
@@ -23,47 +26,47 @@ class Exporter {
     this.#scribe = scribe;
   }
 
-  /** Writes the nodes of a graph whose arguments have these names; the names of its results. */
+  /** Writes the nodes of a graph whose arguments have these names; the names of its results. A broadcast is written where
+   *  something reads it: most ops read what it is made of. */
   write(graph: Graph, given: readonly string[]): string[] {
     const names: string[] = [];
     const results: Results = new Map();
-    graph.nodes.forEach((node, id) => {
-      names[id] = this.#node(graph, node, id, names, given, results);
-    });
-    return graph.outputs.map((id) => names[id]!);
+    const nameOf: NameOf = (id) => (names[id] ??= this.#node(graph, graph.nodes[id]!, id, nameOf, given, results));
+    graph.nodes.forEach(({ op }, id) => op === 'broadcast' || nameOf(id));
+    return graph.outputs.map(nameOf);
   }
 
-  #node(graph: Graph, node: GraphNode, id: number, names: readonly string[], given: readonly string[], results: Results): string {
+  #node(graph: Graph, node: GraphNode, id: number, nameOf: NameOf, given: readonly string[], results: Results): string {
     const scribe = this.#scribe;
     const at = (name: string): number => Number(node.attrs[name]);
     if (node.op === 'input') return given[at('number')]!;
     if (node.op === 'result') return results.get(node.inputs[0]!)![at('number')]!;
     const control = CONTROL[node.op];
     if (control) {
-      results.set(id, this.#control(control, graph, node, names));
+      results.set(id, this.#control(control, graph, node, nameOf));
       return '';
     }
     if (node.op === 'constant') return scribe.scalar(node.dtype, Number(node.attrs['value']));
     const other = Object.hasOwn(OTHERS, node.op) ? OTHERS[node.op]! : null;
     const from = node.inputs.map((each) => graph.nodes[each]!);
-    if (other) return other({ scribe, node, inputs: node.inputs.map((each) => names[each]!), from });
+    if (other) return other({ scribe, node, inputs: node.inputs.map(nameOf), from });
     const write = Object.hasOwn(ELEMENTWISE, node.op) ? ELEMENTWISE[node.op]! : null;
     if (!write) throw refuse(node.op);
-    return write({ scribe, node, inputs: this.#operands(graph, node, names), from });
+    return write({ scribe, node, inputs: this.#operands(graph, node, nameOf), from });
   }
 
   /** Elementwise ops broadcast by themselves, as long as something has the shape of the result. */
-  #operands(graph: Graph, node: GraphNode, names: readonly string[]): string[] {
+  #operands(graph: Graph, node: GraphNode, nameOf: NameOf): string[] {
     const sources = node.inputs.map((id) => (graph.nodes[id]!.op === 'broadcast' ? graph.nodes[id]!.inputs[0]! : id));
     const shapes = sources.map((id) => graph.nodes[id]!.shape);
     const rank = node.shape.length;
     const fits = node.shape.every((size, i) => size === 1 || shapes.some((shape) => shape[i - rank + shape.length] === size));
-    return (fits ? sources : node.inputs).map((id) => names[id]!);
+    return (fits ? sources : node.inputs).map(nameOf);
   }
 
-  #control(write: Control, graph: Graph, node: GraphNode, names: readonly string[]): string[] {
+  #control(write: Control, graph: Graph, node: GraphNode, nameOf: NameOf): string[] {
     const regions = (name: string): Graph => graph.regions[Number(node.attrs[name])]!;
-    const inputs = node.inputs.map((id) => names[id]!);
+    const inputs = node.inputs.map(nameOf);
     return write({ exporter: this, scribe: this.#scribe, node, inputs, from: node.inputs.map((id) => graph.nodes[id]!), region: regions });
   }
 
@@ -75,8 +78,8 @@ class Exporter {
       return outputs.map(([name, node]): readonly [string, GraphNode] => [this.#scribe.node('Identity', [name]), node]);
     });
     const made = new Message().append(nodes).text(2, 'graph');
-    for (const [name, { dtype, shape }] of own) made.message(11, valueMessage(name, dtype, shape));
-    for (const [name, { dtype, shape }] of result) made.message(12, valueMessage(name, dtype, shape));
+    for (const [name, { dtype, shape }] of own) made.message(11, valueMessage(name, typeNumber(dtype), shape));
+    for (const [name, { dtype, shape }] of result) made.message(12, valueMessage(name, typeNumber(dtype), shape));
     return made;
   }
 }
@@ -162,10 +165,10 @@ export function exportFunction<A extends readonly unknown[]>(f: (...args: A) => 
   const ends = traced.results.map((path) => nameOf(path, 'y', taken));
   const { nodes } = scribe.inside(() => new Exporter(scribe).write(graph, given).forEach((from, i) => scribe.named(ends[i]!, from)));
   const main = new Message().append(nodes).text(2, 'sinter').append(scribe.constants);
-  for (const { name, meta } of inputs) main.message(11, valueMessage(name, meta.dtype, meta.shape));
+  for (const { name, meta } of inputs) main.message(11, valueMessage(name, typeNumber(meta.dtype), meta.shape));
   ends.forEach((name, i) => {
     const { dtype, shape } = graph.nodes[graph.outputs[i]!]!;
-    main.message(12, valueMessage(name, dtype, shape));
+    main.message(12, valueMessage(name, typeNumber(dtype), shape));
   });
   const opset = new Message().text(1, '').int(2, OPSET);
   return new Message().int(1, IR_VERSION).text(2, 'sinter').message(7, main).message(8, opset).join(op);

@@ -5,6 +5,7 @@ import { OPS } from './ops/table.js';
 
 export { exportFunction as export } from './export.js';
 export { load, type Input, type LoadOptions, type Model, type NodeRun, type Output, type Params, type Port, type RunOptions, type Texts } from './load.js';
+export { resize, type ResizeOptions } from './resize.js';
 export { read, type OnnxFile, type OnnxNode, type OnnxWeight } from './read.js';
 export type { External } from './tensors.js';
 

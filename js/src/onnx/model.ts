@@ -101,7 +101,7 @@ const emptyGraph = (): GraphProto => ({ name: '', nodes: [], initializers: [], i
 /** A domain's name: '' and 'ai.onnx' are the same. */
 const domainOf = (text: string): string => (text === 'ai.onnx' ? '' : text);
 
-function readTensorProto(reader: Reader): TensorProto {
+export function readTensorProto(reader: Reader): TensorProto {
   const t: TensorProto = { name: '', type: 0, dims: [], range: reader.range, raw: null, external: null };
   while (reader.next()) {
     if (reader.field === 1) reader.ints(t.dims);
@@ -224,7 +224,7 @@ function readType(reader: Reader, info: ValueInfo): void {
   }
 }
 
-function readValueInfo(reader: Reader): ValueInfo {
+export function readValueInfo(reader: Reader): ValueInfo {
   const info: ValueInfo = { name: '', kind: 'other', type: 0, shape: null };
   while (reader.next()) {
     if (reader.field === 1) info.name = reader.text();

@@ -54,6 +54,11 @@ export class Reader {
     return { begin: this.#begin, end: this.#end };
   }
 
+  /** Behind what was read. */
+  get at(): number {
+    return this.#at;
+  }
+
   /** Where the value of the field begins that was found last: of a text or a message its bytes. */
   get valueAt(): number {
     return this.#valueAt;

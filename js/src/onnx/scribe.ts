@@ -25,16 +25,17 @@ const attribute = (name: string, given: Given): Message => {
   return message.int(20, 7);
 };
 
-function tensorMessage(name: string, dtype: string, shape: readonly number[], bytes: Uint8Array): Message {
+export function tensorMessage(name: string, dtype: string, shape: readonly number[], bytes: Uint8Array): Message {
   const message = new Message();
   for (const size of shape) message.int(1, size);
   return message.int(2, typeNumber(dtype)).text(8, name).bytes(9, bytes);
 }
 
-export function valueMessage(name: string, dtype: string, shape: readonly number[]): Message {
+/** type: its number. */
+export function valueMessage(name: string, type: number, shape: readonly (number | string)[]): Message {
   const sizes = new Message();
-  for (const size of shape) sizes.message(1, new Message().int(1, size));
-  return new Message().text(1, name).message(2, new Message().message(1, new Message().int(1, typeNumber(dtype)).message(2, sizes)));
+  for (const size of shape) sizes.message(1, typeof size === 'number' ? new Message().int(1, size) : new Message().text(2, size));
+  return new Message().text(1, name).message(2, new Message().message(1, new Message().int(1, type).message(2, sizes)));
 }
 
 /** Names, nodes and constants of all graphs of a file; graphs inside of nodes have nodes of their own. */

@@ -23,7 +23,7 @@ export function tensorOf(dtype: string, shape: readonly number[], values: Float3
 }
 
 export class OnnxModel {
-  readonly file: onnx.OnnxFile;
+  file: onnx.OnnxFile;
   /** null: why it does not run is in the facts. */
   model: onnx.Model | null = null;
   readonly facts: Facts;
@@ -99,11 +99,12 @@ export class OnnxModel {
     return list;
   }
 
-  /** The same file with other weights. */
+  /** The same file with other weights, perhaps of another last layer. */
   renew(bytes: Uint8Array<ArrayBuffer>): void {
     const model = onnx.load(bytes);
     this.dispose();
     this.model = model;
+    this.file = onnx.read(bytes);
     this.bytes = bytes;
   }
 

@@ -6,6 +6,7 @@ import * as onnx from 'sinter/onnx';
 import type { Examples, TuneFacts, TuneProgress, TuneSettings } from '../protocol.ts';
 import { generator, shuffle } from '../../trainer/random.ts';
 import { blocksOf } from './blocks.ts';
+import { headOf, withClasses } from './head.ts';
 import { tensorOf, type OnnxModel } from './onnx-model.ts';
 import { splitAt } from './split.ts';
 
@@ -34,6 +35,8 @@ function divided(labels: Uint32Array): { train: number[]; held: number[] } {
 
 export class Tuning {
   readonly facts: TuneFacts;
+  /** The file, with a last layer for these classes. */
+  private readonly bytes: Uint8Array<ArrayBuffer>;
   private readonly end: onnx.Model;
   /** What goes into the end, of all examples, one behind the other. */
   private readonly features: Record<string, sn.Tensor>;
@@ -56,7 +59,7 @@ export class Tuning {
     settings: TuneSettings,
     examples: Examples,
   ) {
-    const { file, bytes } = model;
+    const { file } = model;
     const given = new Set(Object.keys(model.model?.params ?? {}));
     const blocks = blocksOf(file, given).slice(-settings.blocks);
     const trained = new Set(blocks.flatMap(({ weights }) => weights));
@@ -70,11 +73,14 @@ export class Tuning {
     if (this.held.length === 0) throw new TuneError('Each class needs two examples at least: one of them is held out, to test with.');
     this.batch = Math.min(settings.batch, this.train.length);
     const { cut, scores } = splitAt(file, trained);
+    const head = headOf(file, scores);
+    const isNew = head !== null && trained.has(head.weight) && head.outputs !== examples.classes;
+    this.bytes = isNew ? withClasses(model.bytes, file, scores, head, examples.classes) : model.bytes;
     this.features = this.featuresOf(cut, examples, port.dtype);
-    this.end = onnx.load(bytes, { inputs: cut, outputs: [scores] });
+    this.end = onnx.load(this.bytes, { inputs: cut, outputs: [scores] });
     const own = Object.fromEntries([...trained].filter((name) => Object.hasOwn(this.end.params, name)).map((name) => [name, this.end.params[name]]));
     const outputs = sn.tidy(() => this.scores(own, sn.tensor(Int32Array.of(0))).shape[1]);
-    if (examples.classes > outputs) throw new TuneError(`The model has ${outputs} outputs, so it tells ${outputs} classes apart at most, and there are ${examples.classes}. Its last layer keeps its size, as the file is only given new weights.`);
+    if (examples.classes > outputs) throw new TuneError(`The model has ${outputs} outputs, so it tells ${outputs} classes apart at most, and there are ${examples.classes}. Its last layer is no plain product, which could be replaced.`);
     const loss = (params: onnx.Params, rows: sn.Tensor, labels: sn.Tensor): sn.Tensor => sn.losses.softmaxCrossEntropy(this.scores(params, rows), labels).mean();
     this.step = sn.trainStep(loss as never, sn.optim.adam({ lr: settings.learningRate })) as unknown as Tuning['step'];
     this.answers = sn.jit((params: onnx.Params, rows: sn.Tensor) => this.scores(params, rows).argmax({ axis: 1 }));
@@ -87,7 +93,11 @@ export class Tuning {
       frozen: all - parameters,
       train: this.train.length,
       held: this.held.length,
-      note: examples.classes < outputs ? `Of ${outputs} outputs the first ${examples.classes} become the classes; the others learn to stay low.` : '',
+      note: isNew
+        ? `The last layer is a new one: ${examples.classes} outputs in the place of ${head.outputs}.`
+        : examples.classes < outputs
+          ? `Of ${outputs} outputs the first ${examples.classes} become the classes; the others learn to stay low.`
+          : '',
     };
   }
 
@@ -107,7 +117,7 @@ export class Tuning {
   private featuresOf(cut: readonly string[], { input, shape, values, labels }: Examples, dtype: string): Record<string, sn.Tensor> {
     const each = shape.reduce((product, size) => product * size, 1);
     const isCut = cut.length !== 1 || cut[0] !== input;
-    const beginning = isCut ? onnx.load(this.model.bytes, { outputs: cut }) : null;
+    const beginning = isCut ? onnx.load(this.bytes, { outputs: cut }) : null;
     const parts = new Map<string, sn.Tensor[]>(cut.map((name) => [name, []]));
     const rank = this.model.file.inputs[0].shape?.length ?? shape.length;
     const together = this.isFree ? TOGETHER : 1;
