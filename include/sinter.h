@@ -445,6 +445,53 @@ SN_API sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size
 /* The text it was saved with; NULL: none, or not loaded. It belongs to the program. [-, -] */
 SN_API const char *sn_program_note(const sn_program *program);
 
+/* ---- training steps -------------------------------------------------------------------------- */
+
+/* A training step is a program that makes of a state and a batch the loss and the next state. Its
+ * inputs are the tensors of the state, then the learning rates, then the batch; its results are
+ * others, if there are any, then the loss, a number, then the state again. As bytes it has what a
+ * trainer needs: the parts of its inputs, and the state that it begins with. */
+typedef struct sn_step_input {
+  const char *path; /* the keys that lead to it: "params.0.weight", "optimizer.count", "key"; of
+                       a batch "batch.0", "batch.1.mask" */
+  sn_dtype dtype;
+  int rank;
+  int64_t dims[SN_MAX_RANK];
+} sn_step_input;
+
+typedef struct sn_step_info {
+  size_t n_state, n_rates, n_batch;
+  size_t n_others;             /* results before the loss */
+  const sn_step_input *inputs; /* n_state + n_rates + n_batch */
+  sn_dtype precision;          /* of products: SN_F32, SN_F16 or SN_BF16 */
+  bool deterministic;          /* of the context that saved it: in one like it the bits are the same */
+} sn_step_info;
+
+typedef struct sn_step_parts {
+  size_t n_state, n_rates;
+  sn_tensor *const *values; /* of the state and the rates, as training begins */
+  const char *const *paths; /* of all inputs; those of the state differ */
+  sn_dtype precision;
+} sn_step_parts;
+
+/* As sn_program_save, of a program that is a training step. [-, m a w] */
+SN_API sn_status sn_step_save(sn_program *program, const sn_step_parts *parts, const char *note,
+                              const void **bytes, size_t *size);
+
+/* As sn_program_load, of bytes that have to be those of a training step. sn_program_run runs it; which
+ * inputs that uses up is as it was compiled: of trainStep, the state. [new, m a] */
+SN_API sn_status sn_step_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out);
+
+/* What the parts of a step are; it belongs to the program. NULL: that is none, or was not loaded.
+ * [-, -] */
+SN_API const sn_step_info *sn_step_describe(const sn_program *program);
+
+/* The values that it was saved with, of the state, then of the rates: n_state + n_rates new tensors in
+ * out. [new, m a] */
+SN_API sn_status sn_step_init(sn_program *program, sn_tensor **out);
+
+/* ---- what a program is ----------------------------------------------------------------------- */
+
 /* The graph after a stage ("trace", a pass name, "groups", "plan", "kernels") as stable text; NULL
  * for an unknown stage. The text belongs to the program. Recorded only for programs compiled with
  * `record` or while sn_set_debug is >= 5. [-, -] */

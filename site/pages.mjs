@@ -11,6 +11,7 @@ const GUIDES = {
   'docs/bundlers.md': ['places', 'Places and bundlers'],
   'docs/logic.md': ['logic', 'Logic'],
   'docs/llm.md': ['llm', 'Language models'],
+  'docs/train.md': ['train', 'Training outside of the page'],
   'docs/onnx.md': ['onnx', 'ONNX'],
   'docs/webgpu.md': ['webgpu', 'WebGPU'],
 };

@@ -359,8 +359,36 @@ sn_program *sinter_program_load(sn_tensor *bytes) {
   sn_program_describe(program, &info);
   scratch[0] = (int32_t)info.inputs;
   scratch[1] = (int32_t)info.outputs;
+  const sn_step_info *step = sn_step_describe(program);
+  scratch[2] = step ? (int32_t)step->n_state : -1;
+  scratch[3] = step ? (int32_t)step->n_rates : 0;
   return program;
 }
+
+const void *sinter_step_save(sn_program *program) {
+  const uint32_t n_state = (uint32_t)scratch[0], n_rates = (uint32_t)scratch[1];
+  sn_tensor **values = scratch_tensors() + 3;
+  const char *text = (const char *)(values + n_state + n_rates);
+  sn_program_info info;
+  sn_program_describe(program, &info);
+  const size_t block = (info.inputs + 1) * sizeof text;
+  const char **paths = sn_host_allocate(block);
+  if (!paths) return NULL;
+  for (size_t i = 0; i < info.inputs; i++, text += strlen(text) + 1) paths[i] = text;
+  const sn_step_parts parts = {.n_state = n_state,
+                               .n_rates = n_rates,
+                               .values = values,
+                               .paths = paths,
+                               .precision = (sn_dtype)scratch[2]};
+  const void *bytes = NULL;
+  size_t size = 0;
+  const sn_status status = sn_step_save(program, &parts, text, &bytes, &size);
+  sn_host_release(paths, block);
+  scratch[0] = (int32_t)size;
+  return status ? NULL : bytes;
+}
+
+sn_status sinter_step_init(sn_program *program) { return sn_step_init(program, scratch_tensors()); }
 
 const char *sinter_program_note(const sn_program *program) { return sn_program_note(program); }
 

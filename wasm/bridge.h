@@ -128,9 +128,13 @@ void SN_EXPORT(sinter_program_release)(sn_program *program);
 sn_program *SN_EXPORT(sinter_program_prelude)(const sn_program *program);
 /* in: the note. The bytes; out: how many. */
 const void *SN_EXPORT(sinter_program_save)(sn_program *program);
-/* bytes: a tensor. out: how many inputs and outputs it has. */
+/* bytes: a tensor. out: how many inputs and outputs it has; of a training step tensors of the state, and rates, else -1. */
 sn_program *SN_EXPORT(sinter_program_load)(sn_tensor *bytes);
 const char *SN_EXPORT(sinter_program_note)(const sn_program *program);
+/* in: tensors of the state, rates, the precision; all these tensors; the paths of the inputs and the note, each with its
+ * NUL. out: as sinter_program_save */
+const void *SN_EXPORT(sinter_step_save)(sn_program *program);
+sn_status SN_EXPORT(sinter_step_init)(sn_program *program); /* out: tensors of the state and the rates */
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
 const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */

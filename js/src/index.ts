@@ -46,6 +46,7 @@ export { vmap, type MappedAxes, type VmapOptions } from './vmap.js';
 export { checkGrads, type CheckGradsOptions } from './checkgrads.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { load, type Loaded } from './saved.js';
+export { importStep, type ImportedStep } from './savedstep.js';
 export type { Trace } from './traces.js';
 export {
   evalStep,
@@ -54,10 +55,9 @@ export {
   type InitStateOptions,
   type StepContext,
   type StepOptions,
-  type StepResult,
-  type TrainState,
   type TrainStep,
 } from './train.js';
+export type { StepResult, TrainState } from './trainstate.js';
 export type { CompileOptions } from './program.js';
 export type { Choice, ChoiceInfo, Device, DeviceInfo, DeviceName } from './device.js';
 export type { Precision } from './precision.js';

@@ -49,6 +49,23 @@ export interface Jitted<A extends readonly unknown[], R> {
   dispose(): void;
 }
 
+/** The program for some arguments, and how their tensors lie in it. */
+export interface MadeProgram {
+  program: Program;
+  tensors: readonly Tensor[];
+  args: TreeShape;
+  result: TreeShape;
+  donated: boolean[];
+}
+
+type UseProgram = <T>(as: string, args: readonly unknown[], use: (made: MadeProgram) => T) => T;
+const programs = new WeakMap<object, UseProgram>();
+
+/** What use makes of a compiled function's program for arguments like these, which nothing of is used up; as: what the
+ *  caller is called in messages. */
+export const withProgram = <A extends readonly unknown[], T>(as: string, f: Jitted<A, unknown>, args: A, use: (made: MadeProgram) => T): T =>
+  programs.get(f)!(as, args, use);
+
 /** Compiled programs kept per function; the one unused for longest goes first. */
 const MAX_PROGRAMS = 64;
 
@@ -249,16 +266,18 @@ export function compiledFunction<A extends readonly unknown[], R>(
     }
   };
 
-  const save = (...args: A): Uint8Array<ArrayBuffer> => {
+  const useProgram = <T>(as: string, args: A, use: (made: MadeProgram) => T): T => {
     const own: Tensor[] = [];
     try {
-      const flat = flatten(args, 'save', (array) => keepIn(own, asTensor(array, op)));
+      const flat = flatten(args, as, (array) => keepIn(own, asTensor(array, op)));
       const { flags, compiled } = compiledWith(args, flat);
-      return saveProgram(compiled.program, { args: flat.shape, result: compiled.result, donated: flags });
+      return use({ program: compiled.program, tensors: flat.tensors, args: flat.shape, result: compiled.result, donated: flags });
     } finally {
       for (const t of own) t.dispose();
     }
   };
+  const save = (...args: A): Uint8Array<ArrayBuffer> =>
+    useProgram('save', args, ({ program, ...note }) => saveProgram(program, note));
 
   /** A call whose arguments are trees; own: tensors made of its typed arrays. */
   const callWith = (args: A, own: Tensor[]): R => {
@@ -296,6 +315,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     },
   }) as Jitted<A, R>;
   collected.register(jitted, cache);
+  programs.set(jitted, useProgram as UseProgram);
   return derivedFrom(f, jitted);
 }
 

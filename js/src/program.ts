@@ -91,10 +91,36 @@ export function checkFunctionName(op: string, name: unknown): void {
   throw new SinterError('argument', op, `${shown(name)} cannot name a function`);
 }
 
+/** What makes a program a training step: sn_step_parts of the core. */
+export interface StepParts {
+  /** Of the state, then the rates. */
+  values: readonly Tensor[];
+  /** So many of them are of the state. */
+  states: number;
+  /** Of all inputs. */
+  paths: readonly string[];
+  precision: Precision;
+}
+
+/** A program of bytes, the note it was saved with, and how many inputs and outputs it has. */
+export interface LoadedProgram {
+  program: Program;
+  note: string;
+  inputs: number;
+  outputs: number;
+  /** Tensors of the state, if it is a training step; else null. */
+  states: number | null;
+  rates: number;
+}
+
 export type ProgramPart = 'program' | 'prelude';
 
 const partOf = (rt: Runtime, program: number, part: ProgramPart): number =>
   part === 'prelude' ? rt.exports.sinter_program_prelude(program) : program;
+
+/** A copy of the bytes that the core has made; their number is the first word. */
+const bytesAt = (rt: Runtime, address: number): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(new Uint8Array(rt.memory.buffer, rt.check(address) >>> 0, rt.word(0) >>> 0));
 
 export class Program {
   /** Null until the core has said it of the first results. */
@@ -151,14 +177,14 @@ export class Program {
     while (!this.compile(SLICE_MS));
   }
 
-  /** A program of save()'s bytes, the note it was saved with, and how many inputs and outputs it has. */
-  static load(bytes: Tensor): { program: Program; note: string; inputs: number; outputs: number } {
+  /** A program of the bytes of save() or saveStep(). */
+  static load(bytes: Tensor): LoadedProgram {
     const rt = runtime();
     const address = rt.check(rt.exports.sinter_program_load(bytes.use('load')));
-    const [inputs = 0, outputs = 0] = rt.receive(0, 2);
+    const [inputs = 0, outputs = 0, states = 0, rates = 0] = rt.receive(0, 4);
     const note = rt.exports.sinter_program_note(address);
     const program = new Program(address, new Array<Meta | null>(outputs).fill(null));
-    return { program, note: note === 0 ? '' : rt.text(note), inputs, outputs };
+    return { program, note: note === 0 ? '' : rt.text(note), inputs, outputs, states: states < 0 ? null : states, rates };
   }
 
   /** The program as bytes, with a note. */
@@ -166,8 +192,24 @@ export class Program {
     if (this.#address === 0) throw new DisposedError('save', 'the program was disposed of');
     const rt = runtime();
     rt.sendText(note);
-    const at = rt.check(rt.exports.sinter_program_save(this.#address)) >>> 0;
-    return new Uint8Array(new Uint8Array(rt.memory.buffer, at, rt.word(0) >>> 0));
+    return bytesAt(rt, rt.exports.sinter_program_save(this.#address));
+  }
+
+  /** The program as the bytes of a training step. */
+  saveStep({ values, states, paths, precision }: StepParts, note: string): Uint8Array<ArrayBuffer> {
+    const rt = runtime();
+    const words = [states, values.length - states, dtypeNumber(precision), ...values.map((t) => t.read('export'))];
+    rt.sendText([...paths, note].join('\0'), words);
+    return bytesAt(rt, rt.exports.sinter_step_save(this.#address));
+  }
+
+  /** Of a training step: new tensors as it was saved with, count of the state and the rates. */
+  stepValues(count: number): Tensor[] {
+    if (this.#address === 0) throw new DisposedError('importStep', 'the step was disposed of');
+    const rt = runtime();
+    rt.scratch(count);
+    rt.ok(rt.exports.sinter_step_init(this.#address));
+    return rt.receive(0, count).map((address) => wrap(address));
   }
 
   /** Runs it; returns new tensors. On a page they have their values later. */

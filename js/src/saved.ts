@@ -6,7 +6,7 @@
 
 import { SinterError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
-import { Program } from './program.js';
+import { Program, type LoadedProgram } from './program.js';
 import { loadTree, saveTree } from './savedtree.js';
 import { isTracing } from './trace.js';
 import { Tensor } from './tensor.js';
@@ -27,22 +27,15 @@ export interface Loaded<A extends readonly unknown[] = unknown[], R = unknown> {
   dispose(): void;
 }
 
-const damaged = (why: string): SinterError => new SinterError('argument', 'load', `damaged: ${why}`);
+export const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
 
 const list = (n: number): TreeShape => ({ kind: 'array', items: new Array<TreeShape>(n).fill({ kind: 'tensor' }) });
 
 /** A program saved in C has no trees: its function takes and gives lists of tensors. */
 function loadNote(text: string, inputs: number, outputs: number): Note {
   if (text === '') return { args: list(inputs), result: list(outputs), donated: new Array<boolean>(inputs).fill(false) };
-  let saved: unknown;
-  try {
-    saved = JSON.parse(text);
-  } catch {
-    throw damaged('the trees are not JSON');
-  }
-  if (typeof saved !== 'object' || saved === null) throw damaged('there are no trees');
-  const { args, result, donated } = saved as Record<string, unknown>;
-  if (!Array.isArray(donated)) throw damaged('there are no trees');
+  const { args, result, donated } = parseNote('load', text);
+  if (!Array.isArray(donated)) throw damaged('load', 'there are no trees');
   return { args: loadTree('load', args), result: loadTree('load', result), donated: donated.map(Boolean) };
 }
 
@@ -55,22 +48,43 @@ export function saveProgram(program: Program, { args, result, donated }: Note): 
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());
 
-function loadProgram(bytes: Uint8Array): { program: Program; note: Note } {
-  const held = tensor(bytes, { dtype: 'uint8', shape: [bytes.length] });
+/** What read makes of the program of these bytes, which goes if that fails. */
+export function readProgram<T>(op: string, bytes: Uint8Array | ArrayBuffer, read: (loaded: LoadedProgram) => T): T {
+  const whole = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
+  if (!(whole instanceof Uint8Array)) throw new SinterError('argument', op, 'expected a Uint8Array of what was saved');
+  const held = tensor(whole, { dtype: 'uint8', shape: [whole.length] });
   try {
-    const { program, note: text, inputs, outputs } = Program.load(held);
+    const loaded = Program.load(held);
     try {
-      const note = loadNote(text, inputs, outputs);
-      if (tensorCount(note.args) === inputs && tensorCount(note.result) === outputs && note.donated.length === inputs)
-        return { program, note };
-      throw damaged('the trees are those of another program');
+      return read(loaded);
     } catch (error) {
-      program.release();
+      loaded.program.release();
       throw error;
     }
   } finally {
     held.dispose();
   }
+}
+
+/** The note of a program, which is JSON: an object. */
+export function parseNote(op: string, text: string): Record<string, unknown> {
+  let saved: unknown;
+  try {
+    saved = JSON.parse(text);
+  } catch {
+    throw damaged(op, 'the trees are not JSON');
+  }
+  if (typeof saved !== 'object' || saved === null) throw damaged(op, 'there are no trees');
+  return saved as Record<string, unknown>;
+}
+
+function readFunction({ program, note: text, inputs, outputs, states }: LoadedProgram): { program: Program; note: Note } {
+  if (states !== null)
+    throw new SinterError('argument', 'load', 'these bytes are a training step', { hint: 'sn.importStep(bytes) loads it' });
+  const note = loadNote(text, inputs, outputs);
+  if (tensorCount(note.args) === inputs && tensorCount(note.result) === outputs && note.donated.length === inputs)
+    return { program, note };
+  throw damaged('load', 'the trees are those of another program');
 }
 
 /**
@@ -79,9 +93,7 @@ function loadProgram(bytes: Uint8Array): { program: Program; note: Note } {
  * SinterError.
  */
 export function load<A extends readonly unknown[] = unknown[], R = unknown>(bytes: Uint8Array | ArrayBuffer): Loaded<A, R> {
-  const whole = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
-  if (!(whole instanceof Uint8Array)) throw new SinterError('argument', 'load', 'expected a Uint8Array of what save() gave');
-  const { program, note } = loadProgram(whole);
+  const { program, note } = readProgram('load', bytes, readFunction);
   const structure = shapeKey(note.args);
 
   const call = (...args: A): R => {

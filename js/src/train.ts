@@ -1,36 +1,28 @@
 // trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
 // into the memory of the old one.
 
-import { checkFunction, checkInteger, isPlainObject, shown } from './check.js';
+import { checkFunction, checkInteger, isPlainObject } from './check.js';
 import { scan } from './control.js';
 import { accumulatorOf } from './dtype.js';
 import { carry, checkDevice, deviceOf, type DeviceName } from './device.js';
-import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
+import { ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, zeros } from './functions.gen.js';
 import { valueAndGrad } from './grad.js';
-import { compiledFunction, type Jitted } from './jit.js';
+import { compiledFunction, withProgram, type Jitted } from './jit.js';
 import { clipByGlobalNorm } from './optim/clip.js';
-import { checkMasters, reportOf, scaleOf, stepsOf, stored, unlessSkipped, withMasters, type PrecisionReport } from './optim/masters.js';
-import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type OptimizerState, type PerOptimizer } from './optim/optimizer.js';
+import { checkMasters, scaleOf, stepsOf, stored, unlessSkipped, withMasters, type PrecisionReport } from './optim/masters.js';
+import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type PerOptimizer } from './optim/optimizer.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { checkPrecision, recordedIn, type Precision } from './precision.js';
 import { COMPILE, type CompileOptions } from './program.js';
-import { argumentName, flatten, leavesWithPaths, map, rebuild, shapeKey, tensorsWithin } from './pytree.js';
+import { argumentName, flatten, leavesWithPaths, map, rebuild, shapeKey } from './pytree.js';
 import { foldIn } from './random.js';
 import { runtime } from './runtime/runtime.js';
+import { exportStep } from './savedstep.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
 import { isTracing } from './trace.js';
-
-/** Parameters, what the optimizer remembers of them, and what the modules do. A step uses it up and returns the next one. */
-export interface TrainState<P, S = unknown> {
-  readonly params: P;
-  readonly optimizer: OptimizerState;
-  /** Of modules that have one: running statistics. */
-  readonly state?: S;
-  /** From which each step has a key of its own. */
-  readonly key?: Tensor;
-}
+import { READERS, checkState, unlessUsedUp, type StepResult, type TrainState } from './trainstate.js';
 
 /** What a loss gets behind its batch. */
 export interface StepContext<S = unknown> {
@@ -62,14 +54,6 @@ export interface InitStateOptions<S> {
   key?: Tensor;
 }
 
-export interface StepResult<P, S, A> {
-  state: TrainState<P, S>;
-  /** Before the update; the mean over the parts where there are several. */
-  loss: Tensor;
-  /** What the loss returned as aux; stacked where the batch was cut in parts. */
-  aux: A;
-}
-
 export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unknown> {
   /** One step. The tensors of the given state are used up; loss is that before the update. */
   (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A>;
@@ -83,6 +67,12 @@ export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unk
   state(state: TrainState<P, S>): S;
   /** Of a step with option precision: the scale of the loss, steps skipped as a gradient was not finite, and all steps. */
   precision(state: TrainState<P, S>): PrecisionReport;
+  /**
+   * The step for batches like this one as bytes, for importStep and the native program sinter-train: what it computes, the
+   * parts of its state, and the values that these have now. Nothing is computed or used up. The learning rate is the one
+   * that the optimizer has now, or its schedule.
+   */
+  export(state: TrainState<P, S>, ...batch: B): Uint8Array<ArrayBuffer>;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
   /** Releases the programs. */
@@ -107,14 +97,6 @@ function copy(t: Tensor, device: DeviceName): Tensor {
   const address = t.use('trainStep.init');
   if (device === deviceOf(address)) return wrap(runtime().exports.sinter_copy(address), t.meta);
   return wrap(carry(address, device), t.meta);
-}
-
-function checkState(op: string, state: unknown): void {
-  const { params, optimizer } = (state ?? {}) as Partial<TrainState<unknown>>;
-  if (params !== undefined && optimizer?.count !== undefined) return;
-  throw new SinterError('argument', op, `${shown(state)} is no training state`, {
-    hint: 'the first state is step.init(params), the next ones are returned by the step',
-  });
 }
 
 /** What a loss made of one batch. */
@@ -273,13 +255,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
       const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));
       // A schedule is part of the program, and so of the key under which it is found again.
       const schedule = perOptimizer(optimizer, (lr) => (typeof lr === 'function' ? lr : null));
-      return f(state, rates, schedule, ...batch);
-    } catch (error) {
-      if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
-      throw new DisposedError('trainStep', 'this training state was used up by an earlier step', {
-        hint: 'go on with the state that the step returned',
-        cause: error,
-      });
+      return unlessUsedUp('trainStep', state, () => f(state, rates, schedule, ...batch));
     } finally {
       // A step within a trace may have returned the rate; what is made there goes when the trace ends.
       if (!isTracing()) for (const rate of own) rate.dispose();
@@ -303,13 +279,10 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
           return { params: own, optimizer: memory, ...map(there, more) };
         }),
     },
-    params: { value: (state: TrainState<unknown>): unknown => state.params },
-    state: { value: (state: TrainState<unknown>): unknown => state.state },
-    precision: {
-      value: (state: TrainState<unknown>): PrecisionReport => {
-        checkState('trainStep.precision', state);
-        return reportOf(state.optimizer);
-      },
+    ...READERS,
+    export: {
+      value: (state: TrainState<unknown>, ...batch: unknown[]): Uint8Array<ArrayBuffer> =>
+        given(state, batch, (...all) => withProgram('export', run, all, (made) => exportStep(made, precision))),
     },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },

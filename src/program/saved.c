@@ -2,7 +2,7 @@
 
 #include "program/stream.h"
 
-#define FORMAT 3u
+#define FORMAT 4u
 #define VERSION_BYTES 16
 #define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
 
@@ -79,6 +79,36 @@ static void check_type(sn_stream *s, const sn_type *type) {
   sn_stream_expect(s, holds, "an argument's shape is not one");
 }
 
+/* Paths of all inputs, then the elements of the first ones. */
+static void stream_step(sn_stream *s, sn_saved *saved) {
+  sn_saved_step *step = &saved->step;
+  uint32_t precision = step->precision;
+  sn_stream_bool(s, &saved->is_step);
+  if (!saved->is_step || !sn_stream_is_well(s)) return;
+  sn_stream_bool(s, &step->deterministic);
+  sn_stream_u32(s, &precision);
+  sn_stream_expect(s, precision == SN_F32 || precision == SN_F16 || precision == SN_BF16,
+                   "a step has no such precision");
+  step->precision = (sn_dtype)precision;
+  sn_stream_size(s, &step->n_state);
+  sn_stream_size(s, &step->n_rates);
+  const bool fits =
+      step->n_state <= saved->n_inputs && step->n_rates <= saved->n_inputs - step->n_state;
+  sn_stream_expect(s, fits, "a step has more state than inputs");
+  if (!sn_stream_is_well(s)) return;
+  const size_t n = step->n_state + step->n_rates;
+  if (s->reads) {
+    s->status =
+        sn_arena_alloc(s->arena, saved->n_inputs, sizeof *step->paths, (void **)&step->paths);
+    if (!s->status)
+      s->status = sn_arena_alloc(s->arena, n, sizeof *step->values, (void **)&step->values);
+  }
+  for (size_t i = 0; i < saved->n_inputs && sn_stream_is_well(s); i++)
+    sn_stream_text(s, &step->paths[i]);
+  for (size_t i = 0; i < n && sn_stream_is_well(s); i++)
+    sn_stream_block(s, &step->values[i], sn_type_bytes(&saved->types[i]));
+}
+
 static void stream_contents(sn_stream *s, sn_saved *saved) {
   enum { TYPE = 2 * sizeof(uint32_t) };
   size_t n = saved->n_inputs + saved->n_captured;
@@ -103,6 +133,7 @@ static void stream_contents(sn_stream *s, sn_saved *saved) {
   for (size_t i = 0; i < saved->n_captured; i++)
     sn_stream_block(s, &saved->values[i], sn_type_bytes(&saved->types[saved->n_inputs + i]));
   stream_graph(s, &saved->graph, 0);
+  stream_step(s, saved);
 }
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -200,6 +231,42 @@ static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
   return SN_OK;
 }
 
+/* No two tensors of a state are called the same: a table of the paths met so far, half of it empty. */
+static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena) {
+  size_t room = 2, *table;
+  while (room / 2 < n) room *= 2;
+  SN_TRY(sn_arena_alloc(arena, room, sizeof *table, (void **)&table));
+  for (size_t i = 0; i < n; i++) {
+    const char *path = paths[i] ? paths[i] : "";
+    size_t at = (size_t)sn_stream_hash(SN_STREAM_HASH, path, strlen(path)) % room;
+    for (; table[at]; at = (at + 1) % room) {
+      const char *other = paths[table[at] - 1] ? paths[table[at] - 1] : "";
+      SN_FAIL_IF(arena->env, !strcmp(path, other), SN_ERR_ARGUMENT, NULL,
+                 "two tensors of a state are called the same");
+    }
+    table[at] = i + 1;
+  }
+  return SN_OK;
+}
+
+/* Its results end with the loss, a number, and a state like that of its inputs. */
+static sn_status check_step(const sn_saved *saved, sn_arena *arena) {
+  const sn_graph *g = &saved->graph;
+  sn_env *env = arena->env;
+  const size_t n = saved->step.n_state;
+  if (!saved->is_step) return SN_OK;
+  SN_TRY(check_paths(saved->step.paths, n, arena));
+  SN_FAIL_IF(env, n >= g->n_outputs, SN_ERR_ARGUMENT, NULL, "a step has too few results");
+  const sn_id *results = g->outputs + (g->n_outputs - n - 1);
+  const sn_type *loss = &sn_graph_node(g, results[0])->type;
+  SN_FAIL_IF(env, loss->rank || !sn_dtype_is_float(loss->dtype), SN_ERR_ARGUMENT, NULL,
+             "the loss of a step is no number");
+  for (size_t i = 0; i < n; i++)
+    SN_FAIL_IF(env, !sn_type_equal(&sn_graph_node(g, results[1 + i])->type, &saved->types[i]),
+               SN_ERR_ARGUMENT, NULL, "a step makes a state of another kind");
+  return SN_OK;
+}
+
 /* Adds the nodes one by one, as hash-consing wants them. */
 static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   for (sn_id id = 0; id < read->n_nodes; id++) {
@@ -231,6 +298,7 @@ sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_save
   SN_FAIL_IF(env, s.wrong, SN_ERR_ARGUMENT, NULL, "damaged: %s", s.wrong);
   SN_TRY(sn_graph_verify(&out->graph));
   SN_TRY(check_inputs(out, env));
+  SN_TRY(check_step(out, arena));
   const sn_graph read = out->graph;
   sn_graph_init(&out->graph, arena, false);
   return build_graph(&read, &out->graph);

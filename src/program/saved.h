@@ -1,6 +1,7 @@
 /* saved.h - a program as bytes: its graph after all passes, its arguments, and the contents of the
  * captured ones. Groups, plan and kernels are made again from them, for the machine that reads
- * them: they follow from the graph alone.
+ * them: they follow from the graph alone. Of a training step also what its arguments are, and the
+ * state that it begins with.
  *
  *   bytes: [ magic | format | Sinter's version | vocabulary | size | checksum | contents ... ]
  *
@@ -13,6 +14,15 @@
 
 #include "graph/regions.h"
 
+/* What makes a program a training step; sn_step_info in sinter.h says how its arguments lie. */
+typedef struct sn_saved_step {
+  bool deterministic; /* of the context that saved it */
+  sn_dtype precision;
+  size_t n_state, n_rates;
+  const char **paths;  /* per input */
+  const void **values; /* of the state and the rates: their elements */
+} sn_saved_step;
+
 typedef struct sn_saved {
   bool fusion, jit; /* as it was compiled */
   size_t memory_budget;
@@ -22,6 +32,8 @@ typedef struct sn_saved {
   sn_type *types;      /* per argument: inputs, then captured ones */
   bool *donate;        /* per input */
   const void **values; /* per captured argument: its elements */
+  bool is_step;
+  sn_saved_step step;
 } sn_saved;
 
 /* The bytes in arena. */

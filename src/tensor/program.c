@@ -25,6 +25,7 @@ void sn_program_release(sn_program *p) {
   sn_free(env, p->types, p->n_inputs * sizeof *p->types);
   sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
   sn_free(env, p->note, p->note_bytes);
+  sn_step_forget(p);
   sn_free(env, p, sizeof *p);
 }
 
@@ -158,13 +159,15 @@ typedef struct call { /* what one run of a program collects, in a block of its o
 
 static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   sn_env *env = &p->ctx->env;
+  const sn_step_info *step = sn_step_describe(p);
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *is = &inputs[i]->type, *want = &p->types[i];
+    const char *space = step ? ", " : "", *path = step ? step->inputs[i].path : "";
     SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE, "program",
-               "argument %zu has shape %*p, compiled for %*p", i, is->rank, is->dims, want->rank,
-               want->dims);
+               "argument %zu%s%s has shape %*p, compiled for %*p", i, space, path, is->rank, is->dims,
+               want->rank, want->dims);
     SN_FAIL_IF(env, is->dtype != want->dtype, SN_ERR_DTYPE, "program",
-               "argument %zu is %s, compiled for %s", i, sn_dtype_name(is->dtype),
+               "argument %zu%s%s is %s, compiled for %s", i, space, path, sn_dtype_name(is->dtype),
                sn_dtype_name(want->dtype));
     for (size_t j = 0; p->donate[i] && j < p->n_inputs; j++)
       SN_FAIL_IF(env, j != i && inputs[j] == inputs[i], SN_ERR_ARGUMENT, "program",

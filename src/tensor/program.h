@@ -19,6 +19,7 @@ struct sn_program {
   sn_compile_options options;
   char *note; /* that it was saved with, or NULL */
   size_t note_bytes;
+  struct sn_program_step *step; /* of a training step that was loaded; or NULL */
 };
 
 /* One with nothing compiled yet; sn_program_release takes it back at any stage. */
@@ -38,6 +39,24 @@ sn_status sn_program_capture_all(sn_program *program, sn_arena *arena);
 /* Runs it at once and looks for the first value that is not finite: *out tells of it (inspect/watched.h), or is NULL. */
 sn_status sn_program_watch(sn_program *program, sn_tensor *const *inputs, sn_tensor **outputs,
                            const char **out);
+
+/* save.c: the program as bytes; step: what makes it a training step, or NULL. */
+struct sn_saved_step;
+sn_status sn_program_write(sn_program *program, const char *note, const struct sn_saved_step *step,
+                           const void **bytes, size_t *size);
+
+/* save.c: a program of bytes; is_step: one that has to be a training step. */
+sn_status sn_program_read(sn_context *ctx, const void *bytes, size_t size, bool is_step,
+                          sn_program **out);
+
+/* save.c: a tensor with the elements that were read. */
+sn_status sn_load_value(sn_context *ctx, const sn_type *type, const void *elements,
+                        sn_tensor **out);
+
+/* training_step.c: program, which was read, becomes the step. */
+struct sn_saved;
+sn_status sn_step_adopt(sn_program *program, const struct sn_saved *saved);
+void sn_step_forget(sn_program *program);
 
 /* The arena of what was asked for last, emptied. */
 sn_arena *sn_program_listing(sn_program *program);

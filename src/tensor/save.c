@@ -26,7 +26,8 @@ static sn_status collect(const sn_program *p, const char *note, sn_arena *arena,
   return SN_OK;
 }
 
-sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, size_t *size) {
+sn_status sn_program_write(sn_program *p, const char *note, const sn_saved_step *step,
+                           const void **bytes, size_t *size) {
   sn_arena *arena = sn_program_listing(p);
   sn_saved saved;
   sn_env *env = &p->ctx->env;
@@ -35,29 +36,39 @@ sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, s
     status = SN_FAIL(env, SN_ERR_UNSUPPORTED, "save", "a program for %s" SN_HINT "compile it for the CPU and save that",
                      p->ctx->target.name);
   if (!status) status = collect(p, note, arena, &saved);
+  if (!status && step) {
+    saved.is_step = true;
+    saved.step = *step;
+  }
   if (!status) status = sn_saved_write(&saved, arena, bytes, size);
   return sn_context_report(p->ctx, status);
+}
+
+sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, size_t *size) {
+  return sn_program_write(p, note, NULL, bytes, size);
 }
 
 const char *sn_program_note(const sn_program *p) { return p->note; }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+sn_status sn_load_value(sn_context *ctx, const sn_type *type, const void *elements, sn_tensor **out) {
+  const size_t bytes = sn_type_bytes(type);
+  sn_storage *storage;
+  SN_TRY(sn_storage_new(&ctx->storages, bytes, &storage));
+  const sn_status status = sn_tensor_from_storage(ctx, type, storage, out);
+  if (status) sn_storage_release(&ctx->storages, storage);
+  SN_TRY(status);
+  ctx->device.backend->upload(&ctx->device, storage->data, elements, bytes);
+  return SN_OK;
+}
+
 static sn_status load_captured(sn_program *p, const sn_saved *saved) {
-  sn_context *ctx = p->ctx;
   const size_t n = saved->n_captured;
-  SN_TRY(sn_alloc_zeroed(&ctx->env, n, sizeof *p->captured, (void **)&p->captured));
+  SN_TRY(sn_alloc_zeroed(&p->ctx->env, n, sizeof *p->captured, (void **)&p->captured));
   p->n_captured = n;
-  for (size_t i = 0; i < n; i++) {
-    const sn_type *type = &saved->types[p->n_inputs + i];
-    const size_t bytes = sn_type_bytes(type);
-    sn_storage *storage;
-    SN_TRY(sn_storage_new(&ctx->storages, bytes, &storage));
-    const sn_status status = sn_tensor_from_storage(ctx, type, storage, &p->captured[i]);
-    if (status) sn_storage_release(&ctx->storages, storage);
-    SN_TRY(status);
-    ctx->device.backend->upload(&ctx->device, storage->data, saved->values[i], bytes);
-  }
+  for (size_t i = 0; i < n; i++)
+    SN_TRY(sn_load_value(p->ctx, &saved->types[p->n_inputs + i], saved->values[i], &p->captured[i]));
   return SN_OK;
 }
 
@@ -90,13 +101,16 @@ static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *s
 }
 
 static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, size_t size,
-                         sn_program **out) {
+                         bool is_step, sn_program **out) {
   sn_saved saved;
   sn_program *p;
   SN_TRY(sn_saved_read(bytes, size, arena, &saved));
+  SN_FAIL_IF(&ctx->env, is_step && !saved.is_step, SN_ERR_ARGUMENT, NULL,
+             "this saved program is no training step");
   SN_TRY(sn_program_new(ctx, saved.n_inputs, saved.graph.n_outputs, &p));
   sn_status status = load_captured(p, &saved);
   if (!status) status = load_note(p, saved.note);
+  if (!status && saved.is_step) status = sn_step_adopt(p, &saved);
   if (!status) status = compile_saved(p, arena, &saved);
   if (status)
     sn_program_release(p);
@@ -112,10 +126,15 @@ static sn_status bytes_error(sn_env *env, sn_status status) {
   return SN_FAIL(env, SN_ERR_ARGUMENT, "load", "%s", why.message);
 }
 
-sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out) {
+sn_status sn_program_read(sn_context *ctx, const void *bytes, size_t size, bool is_step,
+                          sn_program **out) {
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
-  const sn_status status = bytes_error(&ctx->env, load_in(ctx, &arena, bytes, size, out));
+  const sn_status status = bytes_error(&ctx->env, load_in(ctx, &arena, bytes, size, is_step, out));
   sn_arena_free(&arena);
   return sn_context_report(ctx, status);
+}
+
+sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out) {
+  return sn_program_read(ctx, bytes, size, false, out);
 }

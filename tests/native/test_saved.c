@@ -12,7 +12,7 @@
 
 static fixture f;
 
-enum { N = 24, OUTPUTS = 6, SMALL = 6 };
+enum { N = 24, OUTPUTS = 6, SMALL = 6, STEP_INPUTS = 4 };
 
 /* Rows of h one after the other: the larger of carry / 2 and the row, by a loop that chooses in it. out: the last carry,
  * then all. */
@@ -90,6 +90,40 @@ static sn_program *load(sn_context *ctx, const void *bytes, size_t size) {
   sn_program *p = NULL;
   if (sn_program_load(ctx, bytes, size, &p)) fail_msg("%s", sn_error_message(ctx));
   return p;
+}
+
+/* A step of w and a count by one rate: another result, the loss w . x, and the state behind it. */
+static sn_program *compile_step(sn_context *ctx) {
+  sn_scope_begin(ctx);
+  sn_tensor *in[STEP_INPUTS] = {
+      sn_placeholder(ctx, SN_F32, DIMS(4)), sn_placeholder(ctx, SN_I32, 0, NULL),
+      sn_placeholder(ctx, SN_F32, 0, NULL), sn_placeholder(ctx, SN_F32, DIMS(4))};
+  sn_tensor *loss = sn_sum(sn_mul(in[0], in[3]), SN_ALL_AXES, false), *slope;
+  assert_int_equal(sn_gradients(loss, in, 1, &slope), SN_OK);
+  sn_tensor *out[4] = {sn_exp(in[3]), loss, sn_sub(in[0], sn_mul(slope, in[2])),
+                       sn_add(in[1], sn_scalar(ctx, 1))};
+  sn_program *p = NULL;
+  assert_int_equal(sn_compile(ctx, in, STEP_INPUTS, out, 4, (bool[]){true, true, false, false}, &p),
+                   SN_OK);
+  sn_scope_end(ctx);
+  return p;
+}
+
+static const char *const step_paths[STEP_INPUTS] = {"params.w", "optimizer.count", "lr", "batch.0"};
+
+static uint8_t *save_step(sn_program *p, size_t *size) {
+  const float w[] = {1, 2, 3, 4};
+  sn_scope_begin(f.ctx);
+  sn_tensor *values[] = {sn_from_data(f.ctx, SN_F32, DIMS(4), w),
+                         sn_full(f.ctx, SN_I32, 0, NULL, 5), sn_full(f.ctx, SN_F32, 0, NULL, 0.5)};
+  const sn_step_parts parts = {
+      .n_state = 2, .n_rates = 1, .values = values, .paths = step_paths, .precision = SN_F32};
+  const void *bytes = NULL;
+  if (sn_step_save(p, &parts, "a note", &bytes, size)) fail_msg("%s", sn_error_message(f.ctx));
+  uint8_t *copy = malloc(*size);
+  memcpy(copy, bytes, *size);
+  sn_scope_end(f.ctx);
+  return copy;
 }
 
 /* ---- equal bits ------------------------------------------------------------------------------ */
@@ -173,6 +207,76 @@ static int run_file(const char *path) {
   return 0;
 }
 
+/* ---- training steps -------------------------------------------------------------------------- */
+
+static void check_step(const sn_step_info *info) {
+  assert_non_null(info);
+  assert_int_equal(info->n_state, 2);
+  assert_int_equal(info->n_rates, 1);
+  assert_int_equal(info->n_batch, 1);
+  assert_int_equal(info->n_others, 1);
+  assert_int_equal(info->precision, SN_F32);
+  assert_true(info->deterministic);
+  for (int i = 0; i < STEP_INPUTS; i++) assert_string_equal(info->inputs[i].path, step_paths[i]);
+  assert_int_equal(info->inputs[3].rank, 1);
+  assert_int_equal(info->inputs[3].dims[0], 4);
+  assert_int_equal(info->inputs[1].dtype, SN_I32);
+}
+
+static void a_saved_step_trains_from_its_state(void **state) {
+  (void)state;
+  sn_program *p = compile_step(f.ctx), *q = NULL;
+  size_t size;
+  uint8_t *bytes = save_step(p, &size);
+  assert_null(sn_step_describe(p));
+  if (sn_step_load(f.ctx, bytes, size, &q)) fail_msg("%s", sn_error_message(f.ctx));
+  check_step(sn_step_describe(q));
+  assert_string_equal(sn_program_note(q), "a note");
+  const float x[] = {1, -1, 2, 0};
+  for (int times = 0; times < 2; times++) { /* what it hands out is not its own */
+    sn_tensor *in[STEP_INPUTS], *out[4];
+    assert_int_equal(sn_step_init(q, in), SN_OK);
+    in[3] = sn_from_data(f.ctx, SN_F32, DIMS(4), x);
+    assert_int_equal(sn_program_run(q, in, out), SN_OK);
+    assert_true(*(const float *)sn_data(out[1]) == 5);
+    assert_memory_equal(sn_data(out[2]), ((float[]){0.5f, 2.5f, 2, 4}), 16);
+    assert_int_equal(*(const int32_t *)sn_data(out[3]), 6);
+    for (int i = 0; i < STEP_INPUTS; i++) sn_release(in[i]);
+    for (int i = 0; i < 4; i++) sn_release(out[i]);
+  }
+  sn_program_release(q);
+  q = load(f.ctx, bytes, size); /* a step is a program */
+  check_step(sn_step_describe(q));
+  sn_program_release(q);
+  sn_program_release(p);
+  free(bytes);
+}
+
+static void what_is_no_step_is_refused(void **state) {
+  (void)state;
+  sn_program *p = compile_step(f.ctx), *q = NULL;
+  size_t size;
+  uint8_t *bytes = save_copy(p, NULL, &size);
+  assert_int_equal(sn_step_load(f.ctx, bytes, size, &q), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "load: this saved program is no training step");
+  sn_tensor *out[3];
+  assert_int_equal(sn_step_init(p, out), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "step: this program is no training step");
+  sn_tensor *values[4] = {sn_full(f.ctx, SN_F32, DIMS(4), 0), sn_full(f.ctx, SN_F32, 0, NULL, 0)};
+  sn_step_parts parts = {.n_state = 2, .values = values, .paths = step_paths};
+  const void *again;
+  assert_int_equal(sn_step_save(p, &parts, NULL, &again, &size), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "step: value 1 is of another kind than the program's input");
+  parts.n_state = 4;
+  for (int i = 2; i < 4; i++) values[i] = values[0];
+  assert_int_equal(sn_step_save(p, &parts, NULL, &again, &size), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "step: a state of 4 tensors and 0 rates, in a program of 4 inputs and 4 results");
+  for (int i = 0; i < 2; i++) sn_release(values[i]);
+  sn_program_release(p);
+  free(bytes);
+}
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 static void refuse(const void *bytes, size_t size, const char *message) {
@@ -198,7 +302,7 @@ static void other_bytes_are_refused(void **state) {
   refuse(bytes, size, "load: damaged: the checksum does not fit");
   bytes[size / 2] ^= 1;
   bytes[12] = '9';
-  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 3; this is 0.1.0, format 3");
+  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 4; this is 0.1.0, format 4");
   free(bytes);
 }
 
@@ -271,12 +375,13 @@ static void damage_is_an_error_or_another_program(void **state) {
   const char *wanted = getenv("SINTER_TEST_DAMAGES");
   const uint64_t count = wanted ? strtoull(wanted, NULL, 0) : 1000;
   uint64_t refused = 0, loaded = 0, ran = 0;
-  for (uint32_t which = 0; which < SMALL; which++) {
-    sn_program *p = compile_small(f.ctx, which);
+  for (uint32_t which = 0; which <= SMALL; which++) { /* the last one: a training step */
+    sn_program *p = which < SMALL ? compile_small(f.ctx, which) : compile_step(f.ctx);
     size_t size;
-    uint8_t *bytes = save_copy(p, NULL, &size), *changed = malloc(size);
+    uint8_t *bytes = which < SMALL ? save_copy(p, NULL, &size) : save_step(p, &size);
+    uint8_t *changed = malloc(size);
     sn_program_release(p);
-    for (uint64_t i = which; i < count; i += SMALL) {
+    for (uint64_t i = which; i < count; i += SMALL + 1) {
       case_random r = {1000 + i};
       memcpy(changed, bytes, size);
       const size_t left = case_one_in(&r, 16) ? (size_t)case_below(&r, (int64_t)size) : size;
@@ -302,12 +407,8 @@ static void damage_is_an_error_or_another_program(void **state) {
 }
 
 /* Every allocation on the way fails once. */
-static void memory_that_runs_out_leaks_nothing(void **state) {
-  (void)state;
-  sn_program *p = compile_sample(f.ctx, NULL), *q = NULL;
-  size_t size;
-  uint8_t *bytes = save_copy(p, "note", &size);
-  sn_program_release(p);
+static void fail_every_allocation(uint8_t *bytes, size_t size) {
+  sn_program *q = NULL;
   for (int64_t at = 0; !q; at++) {
     const void *again;
     f.ledger.countdown = at;
@@ -319,6 +420,41 @@ static void memory_that_runs_out_leaks_nothing(void **state) {
   f.ledger.countdown = -1;
   f.ledger.forever = false;
   sn_error_clear(f.ctx);
+  sn_program_release(q);
+}
+
+static void memory_that_runs_out_leaks_nothing(void **state) {
+  (void)state;
+  size_t size;
+  sn_program *p = compile_sample(f.ctx, NULL);
+  uint8_t *bytes = save_copy(p, "note", &size);
+  sn_program_release(p);
+  fail_every_allocation(bytes, size);
+  free(bytes);
+  p = compile_step(f.ctx);
+  bytes = save_step(p, &size);
+  sn_program_release(p);
+  fail_every_allocation(bytes, size);
+  free(bytes);
+}
+
+static void a_first_state_without_memory_is_none(void **state) {
+  (void)state;
+  sn_program *p = compile_step(f.ctx), *q = NULL;
+  size_t size;
+  uint8_t *bytes = save_step(p, &size);
+  sn_program_release(p);
+  assert_int_equal(sn_step_load(f.ctx, bytes, size, &q), SN_OK);
+  sn_tensor *out[3] = {NULL};
+  sn_status status = SN_ERR_MEMORY;
+  for (int64_t at = 0; status; at++) {
+    f.ledger.countdown = at;
+    status = sn_step_init(q, out);
+    if (status) assert_true(!out[0] && !out[1] && !out[2]);
+  }
+  f.ledger.countdown = -1;
+  sn_error_clear(f.ctx);
+  for (int i = 0; i < 3; i++) sn_release(out[i]);
   sn_program_release(q);
   free(bytes);
 }
@@ -358,6 +494,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(a_saved_program_is_the_same, setup, teardown),
       cmocka_unit_test_setup_teardown(donated_arguments_and_other_contexts, setup, teardown),
       cmocka_unit_test_setup_teardown(another_process_has_the_same_bits, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_saved_step_trains_from_its_state, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_is_no_step_is_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_first_state_without_memory_is_none, setup, teardown),
       cmocka_unit_test_setup_teardown(other_bytes_are_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(damage_is_an_error_or_another_program, setup, teardown),
       cmocka_unit_test_setup_teardown(memory_that_runs_out_leaks_nothing, setup, teardown),

@@ -76,6 +76,8 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_program_save(program: number): number;
   sinter_program_load(bytes: number): number;
   sinter_program_note(program: number): number;
+  sinter_step_save(program: number): number;
+  sinter_step_init(program: number): number;
   sinter_program_inspection(program: number): number;
   sinter_program_wat(program: number, kernel: number): number;
   sinter_program_c_source(program: number): number;

@@ -33,6 +33,8 @@ const GUARDED = [
   'sinter_program_run_async',
   'sinter_program_save',
   'sinter_program_load',
+  'sinter_step_save',
+  'sinter_step_init',
   'sinter_gpu_copy',
   'sinter_gpu_buffer',
 ] as const;

@@ -1,0 +1,26 @@
+#include "stop.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void stop(int code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("sinter-train: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  exit(code);
+}
+
+_Noreturn void stop_for(int code, const char *what, const sn_context *ctx) {
+  const sn_error *error = sn_error_info(ctx);
+  stop(code, "%s: %s%s%s", what, error->message, *error->hint ? "; " : "", error->hint);
+}
+
+void *allocate(size_t count, size_t size) {
+  void *block = calloc(count ? count : 1, size ? size : 1);
+  if (!block) stop(EXIT_TRAINING, "out of memory");
+  return block;
+}

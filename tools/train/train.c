@@ -1,0 +1,235 @@
+/* train.c - sinter-train: trains an exported step on arrays. In the order of main: arguments, the step, its data, the
+ * checkpoint to go on from, the steps, what is left behind. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "batches.h"
+#include "checkpoint.h"
+#include "losses.h"
+#include "options.h"
+#include "safetensors.h"
+#include "stop.h"
+
+typedef struct training {
+  const options *options;
+  sn_context *ctx;
+  sn_program *step;
+  const sn_step_info *info;
+  sn_tensor **inputs, **results; /* of a run: sn_step_info says how they lie */
+  batches data;
+  checkpoints kept;
+  losses csv;
+  place at;
+  uint64_t first_step; /* that this process does */
+  double first_loss, loss;
+  double begin, shown; /* seconds */
+} training;
+
+static volatile sig_atomic_t caught; /* the signal, or 0 */
+static void catch_signal(int number) { caught = number; }
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+static sn_status load(sn_context **ctx, const options *o, bool deterministic, file_view file,
+                      sn_program **step) {
+  const sn_options wanted = {.threads = o->threads, .deterministic = deterministic};
+  if (sn_context_create(&wanted, ctx)) stop(EXIT_TRAINING, "no context");
+  return sn_step_load(*ctx, file.bytes, file.size, step);
+}
+
+/* In the numeric mode in which it was exported, which the file tells: a context has one for its life. */
+static uint32_t open_step(training *t) {
+  const options *o = t->options;
+  file_view file;
+  if (!file_map(o->step, &file)) stop(EXIT_INPUT, "cannot read %s: %s", o->step, strerror(errno));
+  if (load(&t->ctx, o, true, file, &t->step)) stop_for(EXIT_INPUT, o->step, t->ctx);
+  if (!sn_step_describe(t->step)->deterministic) {
+    sn_program_release(t->step);
+    sn_context_destroy(t->ctx);
+    if (load(&t->ctx, o, false, file, &t->step)) stop_for(EXIT_INPUT, o->step, t->ctx);
+  }
+  const uint32_t hash = checksum(file.bytes, file.size, 0);
+  file_unmap(file);
+  t->info = sn_step_describe(t->step);
+  const size_t n = t->info->n_state + t->info->n_rates;
+  t->inputs = allocate(n + t->info->n_batch, sizeof *t->inputs);
+  t->results = allocate(t->info->n_others + 1 + t->info->n_state, sizeof *t->results);
+  if (sn_step_init(t->step, t->inputs)) stop_for(EXIT_TRAINING, "the first state", t->ctx);
+  return hash;
+}
+
+static double read_loss(sn_context *ctx, sn_tensor *t) {
+  sn_tensor *wide = sn_astype(t, SN_F64);
+  double loss = NAN;
+  if (sn_read(wide, &loss, sizeof loss)) stop_for(EXIT_TRAINING, "the loss", ctx);
+  sn_release(wide);
+  return loss;
+}
+
+static void do_step(training *t) {
+  const sn_step_info *info = t->info;
+  sn_tensor **batch = t->inputs + info->n_state + info->n_rates;
+  batches_next(&t->data, t->ctx, &t->at, batch);
+  if (sn_program_run(t->step, t->inputs, t->results)) stop_for(EXIT_TRAINING, "a step", t->ctx);
+  t->loss = read_loss(t->ctx, t->results[info->n_others]);
+  t->at.steps++;
+  t->at.loss_sum += t->loss;
+  for (size_t i = 0; i < info->n_batch; i++) sn_release(batch[i]);
+  for (size_t i = 0; i <= info->n_others; i++) sn_release(t->results[i]);
+  for (size_t i = 0; i < info->n_state; i++) {
+    sn_release(t->inputs[i]);
+    t->inputs[i] = t->results[info->n_others + 1 + i];
+  }
+}
+
+/* ---- around it ------------------------------------------------------------------------------- */
+
+/* What may not change while a training goes on. */
+static char *describe_run(const options *o, uint32_t step, const npy_array *arrays) {
+  uint32_t data = 0;
+  for (size_t i = 0; i < o->n_arrays; i++)
+    data = checksum(&arrays[i].hash, sizeof arrays[i].hash, data);
+  char *text = allocate(100, 1);
+  snprintf(text, 100, "step %08x, data %08x, seed %" PRIu32, step, data, o->seed);
+  return text;
+}
+
+static void save(training *t) {
+  losses_sync(&t->csv); /* rows before the checkpoint that needs them */
+  if (t->options->checkpoint) checkpoints_write(&t->kept, t->inputs, &t->at);
+}
+
+/* From where the training begins. */
+static void find_start(training *t, const char *run) {
+  const options *o = t->options;
+  if (!o->checkpoint) return;
+  t->kept = checkpoints_open(o->checkpoint, run, t->info);
+  if (!o->resume) {
+    if (checkpoints_exist(&t->kept))
+      stop(EXIT_CHECKPOINT,
+           "%s has checkpoints: --resume goes on from them, another folder begins anew",
+           o->checkpoint);
+    return;
+  }
+  sn_tensor **state = allocate(t->info->n_state, sizeof *state);
+  if (checkpoints_read(&t->kept, t->ctx, state, &t->at))
+    for (size_t i = 0; i < t->info->n_state; i++) {
+      sn_release(t->inputs[i]);
+      t->inputs[i] = state[i];
+    }
+  free(state);
+}
+
+/* A line on a terminal that is written anew twice a second. */
+static void show_progress(training *t, bool last) {
+  static int is_terminal = -1;
+  if (is_terminal < 0) is_terminal = isatty(STDERR_FILENO);
+  const double time = now(), since = time - t->begin;
+  if (!is_terminal || (!last && time - t->shown < 0.5)) return;
+  t->shown = time;
+  const double rate = since > 0 ? (double)(t->at.steps - t->first_step) / since : 0;
+  const uint64_t left = rate > 0 ? (uint64_t)((double)(t->options->steps - t->at.steps) / rate) : 0;
+  fprintf(stderr,
+          "\r\033[Kstep %" PRIu64 " of %" PRIu64 "  loss %.6g  %.1f steps/s  %" PRIu64 ":%02" PRIu64
+          " left%s",
+          t->at.steps, t->options->steps, t->loss, rate, left / 60, left % 60, last ? "\n" : "");
+}
+
+static void train(training *t) {
+  t->begin = t->shown = now();
+  t->first_step = t->at.steps;
+  uint64_t saved = t->at.steps;
+  while (t->at.steps < t->options->steps && !caught) {
+    do_step(t);
+    if (t->at.steps == t->first_step + 1) t->first_loss = t->loss;
+    losses_add(&t->csv, t->at.steps, t->loss);
+    if (t->at.steps % t->options->every == 0) {
+      save(t);
+      saved = t->at.steps;
+    }
+    show_progress(t, false);
+  }
+  if (t->at.steps > t->first_step) show_progress(t, true);
+  if (t->at.steps > saved || !t->kept.generation) save(t);
+}
+
+/* Named as in safetensors.encode(step.params(state)): "params.0.weight" is 0.weight. */
+static void write_params(training *t) {
+  const sn_step_info *info = t->info;
+  stored *list = allocate(info->n_state, sizeof *list);
+  size_t n = 0;
+  for (size_t i = 0; i < info->n_state; i++) {
+    const sn_step_input *input = &info->inputs[i];
+    const char *name = input->path + strlen("params");
+    if (strncmp(input->path, "params", strlen("params")) || (*name && *name != '.')) continue;
+    const file_view data = {sn_data(t->inputs[i]), sn_size_bytes(t->inputs[i])};
+    list[n++] = (stored){*name ? name + 1 : name, input->dtype, input->rank, input->dims, data, i};
+  }
+  safetensors_sort(list, n);
+  file_view head = safetensors_head(list, n, NULL);
+  safetensors_write(t->options->out, head, list, n);
+  free((void *)(uintptr_t)head.bytes);
+  free(list);
+}
+
+static void summarise(const training *t) {
+  const double seconds = now() - t->begin;
+  const uint64_t done = t->at.steps - t->first_step;
+  printf("%" PRIu64 " steps in %.1f s, %.1f a second, on %d threads with %s; %" PRIu64
+         " steps altogether\n",
+         done, seconds, seconds > 0 ? (double)done / seconds : 0, sn_threads(t->ctx),
+         sn_isa(t->ctx), t->at.steps);
+  if (done) printf("loss %.6g at first, %.6g at last\n", t->first_loss, t->loss);
+  const uint64_t left = t->data.rows - t->data.per_pass * t->data.size;
+  if (t->data.n_arrays && left)
+    printf("a pass leaves out its last %" PRIu64 " rows, which fill no batch of %" PRIu64 "\n",
+           left, t->data.size);
+  if (t->options->checkpoint) printf("checkpoint in %s\n", t->options->checkpoint);
+  if (t->options->out && !caught) printf("parameters in %s\n", t->options->out);
+}
+
+static void close_training(training *t) {
+  for (size_t i = 0; i < t->info->n_state + t->info->n_rates; i++) sn_release(t->inputs[i]);
+  if (t->csv.file) fclose(t->csv.file);
+  free(t->inputs);
+  free(t->results);
+  free(t->data.order);
+  sn_program_release(t->step);
+  sn_context_destroy(t->ctx);
+}
+
+int main(int argc, char **argv) {
+  const options o = options_read(argc, argv);
+  training t = {.options = &o};
+  npy_array arrays[MOST_ARRAYS];
+  const uint32_t step = open_step(&t);
+  for (size_t i = 0; i < o.n_arrays; i++) arrays[i] = npy_open(o.arrays[i]);
+  t.data = batches_of(arrays, o.n_arrays, t.info, o.seed);
+  if (o.batch && o.batch != t.data.size)
+    stop(EXIT_INPUT, "--batch is %" PRIu64 ", %s was exported for batches of %" PRIu64, o.batch,
+         o.step, t.data.size);
+  char *run = describe_run(&o, step, arrays);
+  find_start(&t, run);
+  t.csv = losses_open(o.losses, t.at.steps);
+  signal(SIGINT, catch_signal);
+  signal(SIGTERM, catch_signal);
+  train(&t);
+  if (o.out && !caught) write_params(&t);
+  summarise(&t);
+  close_training(&t);
+  free(run);
+  return caught ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
+}
