@@ -164,8 +164,8 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
     const sn_type *is = &inputs[i]->type, *want = &p->types[i];
     const char *space = step ? ", " : "", *path = step ? step->inputs[i].path : "";
     SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE, "program",
-               "argument %zu%s%s has shape %*p, compiled for %*p", i, space, path, is->rank, is->dims,
-               want->rank, want->dims);
+               "argument %zu%s%s has shape %*p, compiled for %*p", i, space, path, is->rank,
+               is->dims, want->rank, want->dims);
     SN_FAIL_IF(env, is->dtype != want->dtype, SN_ERR_DTYPE, "program",
                "argument %zu%s%s is %s, compiled for %s", i, space, path, sn_dtype_name(is->dtype),
                sn_dtype_name(want->dtype));

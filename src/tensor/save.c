@@ -52,7 +52,8 @@ const char *sn_program_note(const sn_program *p) { return p->note; }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-sn_status sn_load_value(sn_context *ctx, const sn_type *type, const void *elements, sn_tensor **out) {
+sn_status sn_load_value(sn_context *ctx, const sn_type *type, const void *elements,
+                        sn_tensor **out) {
   const size_t bytes = sn_type_bytes(type);
   sn_storage *storage;
   SN_TRY(sn_storage_new(&ctx->storages, bytes, &storage));
@@ -68,7 +69,8 @@ static sn_status load_captured(sn_program *p, const sn_saved *saved) {
   SN_TRY(sn_alloc_zeroed(&p->ctx->env, n, sizeof *p->captured, (void **)&p->captured));
   p->n_captured = n;
   for (size_t i = 0; i < n; i++)
-    SN_TRY(sn_load_value(p->ctx, &saved->types[p->n_inputs + i], saved->values[i], &p->captured[i]));
+    SN_TRY(
+        sn_load_value(p->ctx, &saved->types[p->n_inputs + i], saved->values[i], &p->captured[i]));
   return SN_OK;
 }
 

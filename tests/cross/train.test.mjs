@@ -213,6 +213,8 @@ test('a checkpoint of another training is refused, and one is never begun over a
   };
   refuse([...args, '--checkpoint', kept], /has checkpoints: --resume goes on/);
   refuse([...args, '--seed', 8, '--checkpoint', kept, '--resume'], /of another training: .*seed 7; this one: .*seed 8/);
+  refuse([...args.slice(0, -1), 39, '--checkpoint', kept, '--resume', '--out', file('early')], /is at step 40 already, --steps is 39/);
+  assert.ok(!existsSync(file('early')));
   const other = await exported('half');
   refuse([...other.args, '--checkpoint', kept, '--resume'], /of another training/);
 });

@@ -13,7 +13,7 @@
 #include "stop.h"
 
 bool file_map(const char *path, file_view *out) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is told of */
   struct stat info;
   if (file < 0) return false;
   bool done = !fstat(file, &info);

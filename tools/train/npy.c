@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stop.h"
@@ -172,4 +173,10 @@ npy_array npy_open(const char *path) {
   if (dtypes[row].wide) narrow(&a, count, dtypes[row].wide, dtypes[row].name[0] == 'i');
   a.hash = checksum(a.file.bytes, a.file.size, 0);
   return a;
+}
+
+void npy_close(npy_array *a) {
+  const uint8_t *at = a->elements;
+  if (at < a->file.bytes || at > a->file.bytes + a->file.size) free((void *)(uintptr_t)at);
+  file_unmap(a->file);
 }

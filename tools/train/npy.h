@@ -19,5 +19,6 @@ typedef struct npy_array {
 
 /* Stops the program where the file is none, or lies. */
 npy_array npy_open(const char *path);
+void npy_close(npy_array *a);
 
 #endif

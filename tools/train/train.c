@@ -130,6 +130,9 @@ static void find_start(training *t, const char *run) {
       sn_release(t->inputs[i]);
       t->inputs[i] = state[i];
     }
+  if (t->at.steps > o->steps)
+    stop(EXIT_CHECKPOINT, "%s is at step %" PRIu64 " already, --steps is %" PRIu64, o->checkpoint,
+         t->at.steps, o->steps);
   free(state);
 }
 
@@ -230,6 +233,7 @@ int main(int argc, char **argv) {
   if (o.out && !caught) write_params(&t);
   summarise(&t);
   close_training(&t);
+  for (size_t i = 0; i < o.n_arrays; i++) npy_close(&arrays[i]);
   free(run);
   return caught ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
 }
