@@ -6,7 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import * as sn from '../../js/dist/index.js';
 import * as onnx from '../../js/dist/onnx.js';
 import { MODELS, fileOf, makeModel } from '../../js/test/llmcases.mjs';
-import { openChromium, screenshot, watch } from './browsers.mjs';
+import { chromium } from 'playwright-core';
+import { chromiumOptions, openChromium, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 import * as file from '../onnx/write.mjs';
 
@@ -250,6 +251,10 @@ describe('the Models tab', () => {
     assert.deepEqual(tuned.outputs, [{ name: 'y', dtype: 'float', shape: ['n', 4] }]);
     const [far] = tuned.run({ x: sn.tensor([rows[0].map((value) => value + 9)]) }).y.argmax({ axis: 1 }).toArray();
     assert.equal(far, 0, 'the class that came first');
+    await get('models-way').selectOption('numbers');
+    await get('models-numbers').fill(rows[0].map((value) => value + 9).join(' '));
+    assert.equal(await run(), 'ms a run');
+    assert.equal(await page.locator('.model-output .best .name').textContent(), 'far');
     const odd = file.model({
       nodes: [file.node('MatMul', ['x', 'w'], ['h']), file.node('Relu', ['h'], ['y'])],
       initializers: [file.tensor('w', 1, [4, 3], weights(12, 1))], inputs: [file.value('x', 1, ['n', 4])], outputs: [file.value('y', 1, ['n', 3])],
@@ -315,6 +320,50 @@ describe('the Models tab', () => {
     assert.equal(await run(), 'ms a run');
   });
 
+  test('a file is dropped on the tab, a picture on its field', async () => {
+    await open('classifier.onnx', classifier());
+    await get('models-way').selectOption('picture');
+    const drop = (target, name, bytes) => page.evaluate(async ([selector, own, list]) => {
+      const transfer = new DataTransfer();
+      const png = new Blob([await (await new OffscreenCanvas(9, 9).getContext('2d').canvas.convertToBlob()).arrayBuffer()]);
+      transfer.items.add(new File([list ? Uint8Array.from(list) : png], own));
+      for (const type of ['dragover', 'drop']) document.querySelector(selector).dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }, [target, name, bytes]);
+    await drop('.picture-drop', 'nine.png', null);
+    await until(async () => /nine.png, 9 × 9/.test(await page.locator('.model-input').textContent()), 'took the picture');
+    assert.match(await said('models-notice'), /classifier.onnx is open/);
+    await drop('#models-summary', 'other.onnx', [...deep(2, 4)]);
+    await until(async () => /other.onnx is open/.test(await said('models-notice')), 'opened the file');
+    assert.equal(await page.locator('#models.dropping').count(), 0);
+  });
+
+  test('the camera gives a picture to run, and pictures to learn from', async () => {
+    const args = [...chromiumOptions.args, '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+    const [first, own] = [page, await chromium.launch({ ...chromiumOptions, args })];
+    try {
+      page = await own.newPage();
+      await page.goto(`${server.url}#models`);
+      await open('classifier.onnx', classifier());
+      await get('models-way').selectOption('picture');
+      const press = (name, within) => page.locator(within).getByRole('button', { name }).click();
+      await press('Camera', '#models-inputs');
+      await press('Take it', '#models-inputs');
+      await until(async () => (await page.locator('.seen[width]').count()) === 1, 'took a picture');
+      assert.equal(await run(), 'ms a run');
+      for (const row of ['.example-row >> nth=0', '.example-row >> nth=1']) {
+        await press('Camera', row);
+        await until(async () => /[3-9] pictures/.test(await page.locator(row).textContent()), 'took pictures');
+        await press('Stop', row);
+      }
+      await get('finetune-start').click();
+      await until(async () => /held out/.test(await said('finetune-note')), 'learnt');
+      assert.match(await said('finetune-note'), /2 outputs in the place of 3/);
+    } finally {
+      page = first;
+      await own.close();
+    }
+  });
+
   test('it fits a phone, dark and light', async () => {
     for (const [scheme, name] of [['light', 'models-phone'], ['dark', 'models-phone-dark']]) {
       await page.emulateMedia({ colorScheme: scheme });
@@ -322,6 +371,8 @@ describe('the Models tab', () => {
       await page.waitForTimeout(200);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= 390, `${wide}`);
+      const tabs = await page.locator('#places [role=tab]').evaluateAll((list) => list.map((tab) => tab.getBoundingClientRect().right));
+      assert.ok(Math.max(...tabs) <= 380, `the last tab ends at ${Math.max(...tabs)}`);
       await screenshot(page, name);
     }
     assert.equal(faults.join('\n'), '');

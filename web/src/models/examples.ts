@@ -93,7 +93,6 @@ export class ExampleSet {
       const dropped = event.dataTransfer?.files[0];
       if (dropped === undefined) return;
       event.preventDefault();
-      event.stopPropagation();
       void dropped.text().then((text) => (field.value = text));
     });
     this.text = field;
@@ -145,11 +144,11 @@ export class ExampleSet {
       void this.take(own, [...(file.files ?? [])]);
       file.value = '';
     });
-    row.addEventListener('dragover', (event) => event.preventDefault());
     row.addEventListener('drop', (event) => {
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (files.length === 0) return;
       event.preventDefault();
-      event.stopPropagation();
-      void this.take(own, [...(event.dataTransfer?.files ?? [])]);
+      void this.take(own, files);
     });
     shoot.addEventListener('click', () => void this.shoot(own, shoot));
     this.classes.push(own);

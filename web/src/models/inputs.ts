@@ -91,12 +91,10 @@ class PictureInput {
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', `What the model sees of the picture for ${name}`);
     const drop = create('div', 'picture-drop', this.canvas, this.camera.video, create('div', '', create('p', '', 'Drop a picture here.'), button('Choose', () => file.click()), shoot, file));
-    drop.addEventListener('dragover', (event) => event.preventDefault());
     drop.addEventListener('drop', (event) => {
       const dropped = event.dataTransfer?.files[0];
       if (dropped === undefined) return;
       event.preventDefault();
-      event.stopPropagation();
       void this.take(dropped);
     });
     this.element.append(drop, this.fields.element);
@@ -188,7 +186,6 @@ class InputField {
       const dropped = event.dataTransfer?.files[0];
       if (dropped === undefined) return;
       event.preventDefault();
-      event.stopPropagation();
       void dropped.text().then((text) => (this.numbers.value = text));
     });
     this.element.append(legend, row);

@@ -26,7 +26,7 @@ function scoresOf({ shape, values }: Output): Float32Array | null {
   return last >= 2 && last <= MOST_CLASSES && (isRow || isRows) ? values.subarray(0, last) : null;
 }
 
-function bars(output: Output, scores: Float32Array): HTMLElement {
+function bars(output: Output, scores: Float32Array, classes: readonly string[]): HTMLElement {
   const sum = scores.reduce((a, b) => a + b, 0);
   const areShares = scores.every((score) => score >= 0 && score <= 1) && Math.abs(sum - 1) < 0.01;
   const shares = areShares ? Array.from(scores) : softmax(scores);
@@ -35,7 +35,7 @@ function bars(output: Output, scores: Float32Array): HTMLElement {
   for (const i of best) {
     const fill = create('i', '');
     fill.style.transform = `scaleX(${shares[i]})`;
-    const row = create('li', i === best[0] ? 'best' : '', create('span', 'name', String(i)), create('span', 'track', fill), create('span', 'value', `${(100 * shares[i]).toFixed(1)} %`));
+    const row = create('li', i === best[0] ? 'best' : '', create('span', 'name', classes[i] ?? String(i)), create('span', 'track', fill), create('span', 'value', `${(100 * shares[i]).toFixed(1)} %`));
     row.title = `${output.name}[${i}] = ${short(scores[i], 5)}`;
     list.append(row);
   }
@@ -91,18 +91,19 @@ function table({ shape, values }: Output): HTMLElement {
   return create('div', 'models-numbers', create('table', '', body));
 }
 
-function drawn(output: Output): HTMLElement {
+function drawn(output: Output, classes: readonly string[]): HTMLElement {
   if (output.dtype === 'text') return create('p', 'foot', 'Texts, or a list of tensors, which are not drawn.');
   if (output.values.length === 0) return create('p', 'foot', 'Empty.');
   const scores = scoresOf(output);
-  if (scores !== null) return bars(output, scores);
+  if (scores !== null) return bars(output, scores, classes);
   const place = pictureOf(output);
   return place === null ? table(output) : picture(output, place);
 }
 
-export function showOutputs(root: HTMLElement, outputs: readonly Output[]): void {
+/** classes: names of what scores are of, as far as they are known. */
+export function showOutputs(root: HTMLElement, outputs: readonly Output[], classes: readonly string[]): void {
   root.replaceChildren(...outputs.map((output) => {
-    const own = create('section', 'model-output', create('h3', '', output.name, ` ${output.shape.join(' × ') || 'one number'}${output.dtype === 'float32' ? '' : ` ${output.dtype}`}`), drawn(output));
+    const own = create('section', 'model-output', create('h3', '', output.name, ` ${output.shape.join(' × ') || 'one number'}${output.dtype === 'float32' ? '' : ` ${output.dtype}`}`), drawn(output, classes));
     own.dataset.name = output.name;
     own.dataset.values = Array.from(output.values.subarray(0, 16)).join(' ');
     return own;

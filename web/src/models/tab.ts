@@ -45,6 +45,8 @@ export class ModelsTab {
   private runMs: number | null = null;
   private making: Maker | null = null;
   private isTaken = false;
+  /** Of its outputs, where it was trained here. */
+  private classes: readonly string[] = [];
   private readonly killButton: HTMLButtonElement;
 
   constructor(
@@ -58,7 +60,12 @@ export class ModelsTab {
     this.inputs = new Inputs(element('models-inputs'));
     this.ops = new OpsCard();
     this.chat = new ChatCard(this.runner, () => this.surroundings.quiet());
-    this.tune = new TuneCard(this.runner, () => this.surroundings.quiet());
+    const renewed = (classes: readonly string[]): void => {
+      this.classes = classes;
+      element('models-outputs').replaceChildren();
+      this.note('A run has the new weights now.');
+    };
+    this.tune = new TuneCard(this.runner, { quiet: () => this.surroundings.quiet(), renewed });
     this.listen();
     const asked = askedModel();
     if (asked !== null) void this.make(asked);
@@ -78,12 +85,17 @@ export class ModelsTab {
       if (file.files?.[0]) void this.open(file.files[0].name, file.files[0], false);
       file.value = '';
     });
-    this.root.addEventListener('dragover', (event) => event.preventDefault());
-    this.root.addEventListener('drop', (event) => {
+    const drag = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      // A field of a card may have taken it.
+      const isTaken = event.defaultPrevented;
       event.preventDefault();
-      const dropped = event.dataTransfer?.files[0];
-      if (dropped !== undefined) void this.open(dropped.name, dropped, false);
-    });
+      const isInside = event.relatedTarget instanceof Node && this.root.contains(event.relatedTarget);
+      this.root.classList.toggle('dropping', event.type === 'dragover' || (event.type === 'dragleave' && isInside));
+      const [dropped] = event.dataTransfer.files;
+      if (event.type === 'drop' && !isTaken && dropped !== undefined) void this.open(dropped.name, dropped, false);
+    };
+    for (const type of ['dragover', 'dragleave', 'drop'] as const) this.root.addEventListener(type, drag);
     element('models-digits').addEventListener('click', () => void this.make('digits'));
     element('models-writer').addEventListener('click', () => void this.make('writer'));
     element('models-take').addEventListener('click', () => (this.isTaken = true));
@@ -105,7 +117,7 @@ export class ModelsTab {
     this.surroundings.quiet();
     this.say(`Reading ${name}, ${bytes(blob.size)}…`);
     if (!isMade) writeModel(null);
-    this.making = null;
+    this.endMaking();
     try {
       const facts = await this.runner.ask('load', name, blob);
       this.source = { name, blob, isMade };
@@ -118,14 +130,13 @@ export class ModelsTab {
 
   /** Trains one of the page's own models, and opens it. */
   private async make(which: Maker): Promise<void> {
-    if (this.making !== null) return;
+    if (this.making === which) return;
     this.surroundings.quiet();
     this.making = which;
     this.isTaken = false;
     writeModel(which);
     const bar = element('models-bar');
-    const takeButton = element('models-take');
-    bar.hidden = takeButton.hidden = false;
+    bar.hidden = element('models-take').hidden = false;
     this.say('Loading what it learns from…');
     try {
       for (let done = false; !done; ) {
@@ -141,11 +152,15 @@ export class ModelsTab {
       this.source = { name: facts.name, blob, isMade: true };
       this.show(facts);
     } catch (error) {
-      this.say(`The model was not made: ${textOf(error)}`, true);
+      if (this.making === which) this.say(`The model was not made: ${textOf(error)}`, true);
     } finally {
-      if (this.making === which) this.making = null;
-      bar.hidden = takeButton.hidden = true;
+      if (this.making === which) this.endMaking();
     }
+  }
+
+  private endMaking(): void {
+    this.making = null;
+    element('models-bar').hidden = element('models-take').hidden = true;
   }
 
   private close(): void {
@@ -157,6 +172,7 @@ export class ModelsTab {
     const { kind, name, words, problem, graph, inputs, writes } = facts;
     const runs = kind === 'onnx' && problem === null;
     this.runMs = null;
+    this.classes = [];
     this.say(`${name} is open.`);
     setText(element('models-name'), name);
     setText(element('models-words'), words);
@@ -195,7 +211,7 @@ export class ModelsTab {
     try {
       const { outputs, firstMs, ms } = await this.runner.ask('run', given);
       this.runMs = ms;
-      showOutputs(element('models-outputs'), outputs);
+      showOutputs(element('models-outputs'), outputs, this.classes);
       element('models-run-note').dataset.ms = String(ms);
       this.note(`${significant(ms)} ms a run; the first one, which compiles, ${significant(firstMs)} ms. ${plural(outputs.length, 'output')}.`);
     } catch (error) {
@@ -223,7 +239,7 @@ export class ModelsTab {
 
   /** The worker goes; the file is opened again, if it had been open. */
   private kill(): void {
-    this.making = null;
+    this.endMaking();
     this.runner.end();
     const { source } = this;
     if (source === null) return this.say('Ended.');

@@ -19,6 +19,12 @@ const MARKS = [[0, 1, 2, 4], [0, 0.5, 1, 1.5, 2, 3, 4]];
 
 const sizeText = (size: number): string => (size < 100_000 ? count(size) : scaled(size));
 
+export interface TuneActions {
+  quiet(): void;
+  /** The loaded model has new weights, and its outputs are these classes. */
+  renewed(classes: readonly string[]): void;
+}
+
 export class TuneCard {
   private name = '';
   private isRunning = false;
@@ -49,7 +55,7 @@ export class TuneCard {
 
   constructor(
     private readonly runner: Runner,
-    private readonly quiet: () => void,
+    private readonly actions: TuneActions,
   ) {
     this.set = new ExampleSet((text, isProblem = false) => this.say(text, isProblem), (...args) => this.runner.ask('digits', ...args));
     this.startButton.addEventListener('click', () => void this.start());
@@ -117,7 +123,7 @@ export class TuneCard {
     try {
       const { examples, names } = this.set.examples;
       this.names = names;
-      this.quiet();
+      this.actions.quiet();
       this.clear();
       this.isRunning = true;
       this.isPaused = false;
@@ -179,6 +185,7 @@ export class TuneCard {
     if (this.isRunning) this.pause();
     try {
       const bytes = (await this.runner.ask('tuned')) as Uint8Array<ArrayBuffer>;
+      this.actions.renewed(this.names);
       download(this.name.replace(/(\.onnx)?$/, '-tuned.onnx'), 'application/octet-stream', bytes);
       this.say(`The same file with the new weights. Its outputs are ${this.names.slice(0, 10).map((name, i) => `${i}: ${name}`).join(', ')}${this.names.length > 10 ? ' …' : ''}.`);
     } catch (error) {
