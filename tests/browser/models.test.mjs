@@ -320,6 +320,20 @@ describe('the Models tab', () => {
     assert.equal(await run(), 'ms a run');
   });
 
+  test('an address asks for a model that the page makes', async () => {
+    const first = page;
+    page = await browser.newPage();
+    try {
+      await page.goto(`${server.url}?model=digits#models`);
+      await until(async () => /digits.onnx is open/.test(await said('models-notice')), 'made it');
+      await open('classifier.onnx', classifier());
+      assert.doesNotMatch(page.url(), /model=/, 'a file of the visitor is not in the address');
+    } finally {
+      await page.close();
+      page = first;
+    }
+  });
+
   test('a file is dropped on the tab, a picture on its field', async () => {
     await open('classifier.onnx', classifier());
     await get('models-way').selectOption('picture');

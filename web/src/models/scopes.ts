@@ -156,7 +156,8 @@ export class Scopes {
       id,
       graph: null,
       node: null,
-      title: isSingle ? own[0].op : (part.split('/').at(-1) as string),
+      // The last name alone is often the same in all blocks.
+      title: isSingle ? own[0].op : part.split('/').slice(-2).join('/'),
       subtitle: [shorten(about), share].filter((text) => text !== '').join(' · '),
       kernel: isSingle ? (this.colour.get(own[0].op) ?? 0) : null,
       mark: 'none',

@@ -4,9 +4,10 @@ import type { OnnxFile } from 'sinter/onnx';
 import { bytes as byteText, count, plural, scaled } from '../../views/format.ts';
 import type { FileGraph, FileNode, Port } from '../protocol.ts';
 
-/** Nodes without names of scopes, of larger graphs, are put together by their places. */
+/** Nodes without names of scopes, of larger graphs, are put together by their places: so many, or as many as make few boxes. */
 const MANY = 300;
 const TOGETHER = 100;
+const MOST_TOGETHER = 1000;
 /** Characters of a name from a file that are shown. */
 const MOST_LETTERS = 200;
 
@@ -96,9 +97,10 @@ export function graphOf(file: OnnxFile): FileGraph {
     return { op, constant, name: name.slice(0, MOST_LETTERS), scopes: scopesOf(name), parameters: [...new Set(inputs)].reduce((sum, input) => sum + (sizes.get(input) ?? 0), 0) };
   });
   if (nodes.length > MANY && nodes.every(({ scopes }) => scopes.length === 0)) {
+    const together = Math.max(TOGETHER, Math.ceil(nodes.length / MOST_TOGETHER));
     nodes.forEach((node, i) => {
-      const first = i - (i % TOGETHER);
-      node.scopes = [`nodes ${first + 1} to ${Math.min(first + TOGETHER, nodes.length)}`];
+      const first = i - (i % together);
+      node.scopes = [`nodes ${first + 1} to ${Math.min(first + together, nodes.length)}`];
     });
   }
   return { nodes, edges: Uint32Array.from(edges) };
