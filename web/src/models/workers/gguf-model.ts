@@ -21,9 +21,6 @@ interface Writing {
   promptTokens: number;
 }
 
-/** What the text of a question begins with, for the profile. */
-let lastPrompt = ' ';
-
 export class GgufModel {
   private constructor(
     readonly facts: Facts,
@@ -57,6 +54,8 @@ export class GgufModel {
   }
 
   private writing: Writing | null = null;
+  /** The text that was gone on with last: that of the profile. */
+  private prompt = ' ';
 
   private get loaded(): llm.Model {
     if (this.model === null) throw new Error('This model does not run.');
@@ -70,9 +69,10 @@ export class GgufModel {
     const signal = new AbortController();
     const options = { ...rest, ...(seed !== null && { seed }), signal: signal.signal };
     const hasTemplate = typeof model.metadata['tokenizer.chat_template'] === 'string';
-    lastPrompt = messages.at(-1)?.content ?? '';
+    const prompt = messages.at(-1)?.content ?? '';
+    if (prompt !== '') this.prompt = prompt;
     const begin = performance.now();
-    const pieces = hasTemplate ? model.chat(messages, { ...options, template: (await import('@huggingface/jinja')).Template }) : model.generate(lastPrompt, options);
+    const pieces = hasTemplate ? model.chat(messages, { ...options, template: (await import('@huggingface/jinja')).Template }) : model.generate(prompt, options);
     const promptTokens = messages.reduce((sum, { content }) => sum + model.tokenizer.encode(content).length, 0);
     this.writing = { pieces, signal, begin, first: 0, tokens: 0, promptTokens };
   }
@@ -109,7 +109,7 @@ export class GgufModel {
     await this.writeEnd();
     const { loaded: model } = this;
     const some = async (): Promise<void> => {
-      const pieces = model.generate(lastPrompt === '' ? ' ' : lastPrompt, { maxTokens: PROFILED_TOKENS, temperature: 0 });
+      const pieces = model.generate(this.prompt, { maxTokens: PROFILED_TOKENS, temperature: 0 });
       while (!(await pieces.next()).done);
     };
     await some();
