@@ -37,14 +37,14 @@ static int64_t rows_of_unit(int64_t work) {
   return rows > SN_QUANT_ROWS ? rows : SN_QUANT_ROWS;
 }
 
-/* Bytes of rows of q with so many floats for each part, and of what is read behind the last one. */
+/* Bytes of rows of q with so many floats for each part. */
 static bool fits(int64_t rows, int64_t k, int64_t floats, size_t *q, size_t *all) {
   size_t numbers, scales;
   if (sn_size_mul_overflows((size_t)rows, (size_t)k, &numbers) ||
       sn_size_mul_overflows(numbers, sizeof(int16_t), q) || !sn_size_round_up(*q, 64, q) ||
       sn_size_mul_overflows(numbers / SN_PART, (size_t)floats * sizeof(float), &scales))
     return false;
-  return !sn_size_add_overflows(*q, scales, all) && !sn_size_add_overflows(*all, 16, all);
+  return !sn_size_add_overflows(*q, scales, all);
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
