@@ -193,6 +193,12 @@ test('what does not fit is refused', () => {
   assertThrows(() => sn.grad((b) => sn.matmulBlocks(sn.ones([2, 32]), b).sum())(bytes), sn.DTypeError, { message: /uint8/ });
 });
 
+test('there is no C of it', () => {
+  const seen = sn.inspect((x, b) => sn.matmulBlocks(x, b))(sn.ones([2, 32]), sn.zeros([3, 34], { dtype: 'uint8' }));
+  assertThrows(() => seen.cSource(), sn.UnsupportedError, { message: /matmul_blocks has no C/ });
+  seen.dispose();
+});
+
 /* ---- transforms ---- */
 
 test('the gradient of x, and that in jit, grad of grad, jvp and vmap', () => {

@@ -4,6 +4,7 @@
 // themselves, and a reduction that keeps its axes is one call. Every spelling, when it runs, makes the op it is of, or
 // others of equal bits.
 
+import { BLOCK_KINDS } from '../options.gen.js';
 import { axesOf, broadcastShape, listAttr, numberAttr, sameShape, type Constant, type Graph, type GraphNode } from './graph.js';
 
 /** What a node is written from: nodes, and the text around the texts of these. */
@@ -501,6 +502,8 @@ const sort: Speller = (_, node) => method(node.inputs, node.op, [], { axis: axis
 const runningSum: Speller = (_, node) =>
   method(node.inputs, node.op, [], { axis: axisUnless(node, NaN), reverse: flag(node, 'reverse'), exclusive: flag(node, 'exclusive') });
 
+const ofBlocks: Speller = (_, node) => method(node.inputs, camelCase(node.op), [], { kind: `'${BLOCK_KINDS[numberAttr(node, 'kind')]}'` });
+
 const reduce: Speller = (site, node) => pool(site, node) ?? reduction(site, { name: camelCase(node.op), from: node }, false);
 
 const SPELLERS: Readonly<Record<string, Speller>> = {
@@ -521,6 +524,8 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   pad,
   concat,
   matmul: (_, node) => method(node.inputs, 'matmul'),
+  matmul_blocks: ofBlocks,
+  dequantize_blocks: ofBlocks,
   conv,
   softmax: (_, node) => method(node.inputs, 'softmax', [], { axis: axisUnless(node, lastAxis(node)) }),
   astype: (site, node) => eye(site, node) ?? method(node.inputs, 'astype', [`'${node.dtype}'`]),
