@@ -39,7 +39,7 @@ export class Editor {
           language,
           codeStyle,
           keymap.of([...defaultKeymap, ...historyKeymap]),
-          EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false' }),
+          EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false', tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && !this.replacing) onEdit();
           }),
