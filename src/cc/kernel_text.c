@@ -23,48 +23,72 @@ static void need_block(const writer *w, sn_op op, sn_dtype dtype) {
   if (*known) return;
   *known = 1;
   const char *s = sn_cc_short_name(dtype);
-  sn_text_add(w->before, "DEFINE_BLOCK(%s, %s, %s, SN_LANES_F%s)\n", sn_op_describe(op)->name, s,
+  const double identity = sn_reduce_identity(op, dtype);
+  uint64_t bits = 0;
+  if (dtype == SN_F64)
+    memcpy(&bits, &identity, sizeof bits);
+  else
+    sn_strip_fill(dtype, &bits, identity, 1);
+  sn_text_add(w->before, "DEFINE_BLOCK(%s, %s, %s, SN_LANES_F%s, 0x%llxu)\n",
+              sn_op_describe(op)->name, s,
               dtype == SN_I32   ? "vu32"
               : dtype == SN_F64 ? "vf64"
                                 : "vf32",
-              dtype == SN_F64 ? "64" : "32");
+              dtype == SN_F64 ? "64" : "32", (unsigned long long)bits);
 }
+
+/* Whether what is reduced for one point is one strip: then no block is needed. */
+static bool is_strip(const writer *w) { return sn_group_reduced_points(w->k->group) <= SN_STRIP; }
 
 static void declare_blocks(const writer *w, const sn_phase *phase) {
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
     const sn_reduction *r = &phase->reductions[i];
     need_block(w, r->op, r->dtype);
-    LINE("  block b%u;\n  b%u.count = 0;\n", i, i);
+    if (!is_strip(w)) LINE("  block b%u;\n  b%u.count = 0;\n", i, i);
     LINE("  %s x%u[STRIP] ALIGNED;\n", sn_cc_strip_type(r->dtype), i);
   }
 }
 
-/* Points [flat, flat + length), which are variables, of a phase's body into its blocks: by way of strips, unless they lie
- * in memory as they are folded. */
-static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk *walk,
-                             const char *from) {
-  const char *place;
-  SN_TRY(sn_cc_walk_place(walk, &place));
-  if (place) {
-    const sn_reduction *r = phase->reductions;
-    LINE("  const int64_t flat = %s;\n  block_points_%s_%s(&b0, %s, length);\n", from,
-         sn_op_describe(r->op)->name, sn_cc_short_name(r->dtype), place);
-    return SN_OK;
-  }
-  LINE("  for (int64_t done = 0; done < length; done += STRIP) {\n"
-       "  const int64_t flat = %s + done, n = length - done < STRIP ? length - done : STRIP;\n",
-       from);
-  SN_TRY(sn_cc_walk_points(walk));
-  for (uint32_t i = 0; i < phase->n_reductions; i++)
-    LINE("  block_strip_%s_%s(&b%u, x%u, n);\n", sn_op_describe(phase->reductions[i].op)->name,
-         sn_cc_short_name(phase->reductions[i].dtype), i, i);
-  LINE("  }\n");
-  return SN_OK;
+/* Begins a call of what DEFINE_BLOCK makes for a reduction. */
+static void begin_call(const writer *w, const char *function, const sn_reduction *r) {
+  LINE("  %s_%s_%s(", function, sn_op_describe(r->op)->name, sn_cc_short_name(r->dtype));
 }
 
-static void end_block(const writer *w, const sn_phase *phase, uint32_t i, const char *item) {
-  LINE("  block_end_%s_%s(&b%u, %s);\n", sn_op_describe(phase->reductions[i].op)->name,
-       sn_cc_short_name(phase->reductions[i].dtype), i, item);
+/* Points [from, from + length), which are variables, of a phase's body, into items: by way of strips, unless they lie in
+ * memory as they are folded. */
+static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk *walk,
+                             const char *from, const char *const *items) {
+  const char *place;
+  SN_TRY(sn_cc_walk_place(walk, &place));
+  const bool loops = !place && !is_strip(w);
+  if (loops)
+    LINE("  for (int64_t done = 0; done < length; done += STRIP) {\n"
+         "  const int64_t flat = %s + done, n = length - done < STRIP ? length - done : STRIP;\n",
+         from);
+  else
+    LINE("  const int64_t flat = %s, n = length;\n", from);
+  if (!place) SN_TRY(sn_cc_walk_points(walk));
+  for (uint32_t i = 0; i < phase->n_reductions; i++) {
+    char strip[16];
+    sn_format(strip, sizeof strip, "x%u", i);
+    begin_call(w,
+               is_strip(w) ? "total"
+               : place     ? "block_points"
+                           : "block_strip",
+               &phase->reductions[i]);
+    if (is_strip(w))
+      LINE("%s, n, %d, %s);\n", place ? place : strip, !place, items[i]);
+    else if (place)
+      LINE("&b%u, %s, n);\n", i, place);
+    else
+      LINE("&b%u, %s, n, 1);\n", i, strip);
+  }
+  if (loops) LINE("  }\n");
+  for (uint32_t i = 0; i < phase->n_reductions && !is_strip(w); i++) {
+    begin_call(w, "block_end", &phase->reductions[i]);
+    LINE("&b%u, %s);\n", i, items[i]);
+  }
+  return SN_OK;
 }
 
 /* What becomes of a phase's values. */
@@ -136,8 +160,7 @@ static sn_status add_fold(const writer *w, bool *able) {
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  SN_TRY(fold_points(w, phase, &walk, "first"));
-  end_block(w, phase, 0, "item");
+  SN_TRY(fold_points(w, phase, &walk, "first", (const char *[]){"item"}));
   LINE("}\n\n");
   return SN_OK;
 }
@@ -223,9 +246,7 @@ static sn_status add_phase(const writer *w, const sn_phase *phase, const char *c
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  SN_TRY(fold_points(w, phase, &walk, "0"));
-  for (uint32_t i = 0; i < phase->n_reductions; i++)
-    end_block(w, phase, i, totals[phase->first_total + i]);
+  SN_TRY(fold_points(w, phase, &walk, "0", totals + phase->first_total));
   LINE("  }\n");
   return SN_OK;
 }
@@ -276,9 +297,6 @@ static const struct {
 } roles[SN_CC_ROLES] = {
     {"strip", add_strip}, {"fold", add_fold}, {"columns", add_columns}, {"rows", add_rows}};
 
-/* Rows shorter than this are better folded several at a time, as the VM does. */
-enum { LEAST_FOLD = 32 };
-
 static bool has_role(const sn_kernel *k, sn_cc_role role) {
   const sn_group *g = k->group;
   const bool bags = has_bags(g), all = sn_group_phases(g) && !bags;
@@ -289,8 +307,7 @@ static bool has_role(const sn_kernel *k, sn_cc_role role) {
   switch (role) {
   case SN_CC_ROLE_STRIP:
     return (g->kind == SN_GROUP_MAP || reduce || g->kind == SN_GROUP_CONTRACTION) && g->n_stores;
-  case SN_CC_ROLE_FOLD:
-    return reduce && k->reduce.mode == SN_REDUCE_ROWS && !bags && reduced >= LEAST_FOLD;
+  case SN_CC_ROLE_FOLD: return reduce && k->reduce.mode == SN_REDUCE_ROWS && !bags;
   case SN_CC_ROLE_COLUMNS:
     return reduce && (bags ? g->space_rank > 1 && !k->reduce.adds_memory
                            : k->reduce.mode == SN_REDUCE_COLUMNS);

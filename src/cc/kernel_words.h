@@ -156,62 +156,133 @@ static inline vi32 cast_bool_bool(vi32 a) { return a; }
 enum { BLOCK_LEVELS = 6 };
 typedef struct block {
   uint32_t count; /* of strips */
-  ALIGNED char lanes[SN_FOLD_BYTES], levels[BLOCK_LEVELS][SN_FOLD_BYTES];
+  ALIGNED char levels[BLOCK_LEVELS][SN_FOLD_BYTES];
 } block;
 
+#define UNROLLED _Pragma("GCC unroll 32")
+
+/* Lane j combined with lane j + half, for half of the lanes, a quarter ... */
+#define SHIFTED_2(v, h) __builtin_shufflevector(v, v, (h)&1, (1 + (h)) & 1)
+#define SHIFTED_4(v, h) \
+  __builtin_shufflevector(v, v, (h)&3, (1 + (h)) & 3, (2 + (h)) & 3, (3 + (h)) & 3)
+#define SHIFTED_8(v, h)                                                                            \
+  __builtin_shufflevector(v, v, (h)&7, (1 + (h)) & 7, (2 + (h)) & 7, (3 + (h)) & 7, (4 + (h)) & 7, \
+                          (5 + (h)) & 7, (6 + (h)) & 7, (7 + (h)) & 7)
+#define SHIFTED_16(v, h)                                                                    \
+  __builtin_shufflevector(v, v, (h)&15, (1 + (h)) & 15, (2 + (h)) & 15, (3 + (h)) & 15,     \
+                          (4 + (h)) & 15, (5 + (h)) & 15, (6 + (h)) & 15, (7 + (h)) & 15,   \
+                          (8 + (h)) & 15, (9 + (h)) & 15, (10 + (h)) & 15, (11 + (h)) & 15, \
+                          (12 + (h)) & 15, (13 + (h)) & 15, (14 + (h)) & 15, (15 + (h)) & 15)
+#define COLLAPSE_2(f, v) f(false, v, SHIFTED_2(v, 1))
+#define COLLAPSE_4(f, v) (v = f(false, v, SHIFTED_4(v, 2)), f(false, v, SHIFTED_4(v, 1)))
+#define COLLAPSE_8(f, v) \
+  (v = f(false, v, SHIFTED_8(v, 4)), v = f(false, v, SHIFTED_8(v, 2)), f(false, v, SHIFTED_8(v, 1)))
+#define COLLAPSE_16(f, v)                                                \
+  (v = f(false, v, SHIFTED_16(v, 8)), v = f(false, v, SHIFTED_16(v, 4)), \
+   v = f(false, v, SHIFTED_16(v, 2)), f(false, v, SHIFTED_16(v, 1)))
+#if SN_SIMD_BYTES == 64
+#define COLLAPSE_f32 COLLAPSE_16
+#define COLLAPSE_f64 COLLAPSE_8
+#elif SN_SIMD_BYTES == 32
+#define COLLAPSE_f32 COLLAPSE_8
+#define COLLAPSE_f64 COLLAPSE_4
+#else
+#define COLLAPSE_f32 COLLAPSE_4
+#define COLLAPSE_f64 COLLAPSE_2
+#endif
+#define COLLAPSE_i32 COLLAPSE_f32
+
+/* What the accumulators of a reduction are, by the bits of its identity; a where the lane's number is below n, else b. */
+static const int32_t lane_numbers[16] ALIGNED = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                 8, 9, 10, 11, 12, 13, 14, 15};
 typedef float acc_f32;
 typedef double acc_f64;
 typedef uint32_t acc_i32;
-#define UNROLLED _Pragma("GCC unroll 32")
+#define none_f32(bits) const_f32((uint32_t)(bits))
+#define none_i32(bits) const_i32((uint32_t)(bits))
+#define none_f64(bits) ((vf64)sn_vu64_splat(bits))
+static inline vi32 lanes_below(int64_t n) {
+  return load_vi32(lane_numbers, 0) < sn_vi32_splat((int32_t)n);
+}
+static inline vf32 below_f32(int64_t n, vf32 a, vf32 b) {
+  return sn_vf32_select(lanes_below(n), a, b);
+}
+static inline vu32 below_i32(int64_t n, vu32 a, vu32 b) {
+  return sn_vu32_select(lanes_below(n), a, b);
+}
+static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
+  return sn_vf64_select(__builtin_convertvector(low_half(lanes_below(n)), vi64), a, b);
+}
 
-/* Of a reduction: V: vectors of its accumulators, of N lanes. Every strip but the last is whole. */
-#define DEFINE_BLOCK(id, dtype, V, N)                                                             \
-  static inline void combine_##id##_##dtype(char *to, const char *a, const char *b) {             \
-    for (int v = 0; v < VECTORS; v++)                                                             \
-      store_##V(to, v *N, apply_##id##_##dtype(false, load_##V(a, v *N), load_##V(b, v *N)));     \
-  }                                                                                               \
-  /* b->lanes, of 2^level strips, into the counter. */                                            \
-  static inline void block_push_##id##_##dtype(block *b, int level) {                             \
-    const char *from = b->lanes;                                                                  \
-    uint32_t bits = b->count >> level;                                                            \
-    b->count += 1u << level;                                                                      \
-    for (; bits & 1; bits >>= 1, level++) {                                                       \
-      combine_##id##_##dtype(b->levels[level], b->levels[level], from);                           \
-      from = b->levels[level];                                                                    \
-    }                                                                                             \
-    if (from != b->levels[level]) memcpy(b->levels[level], from, SN_FOLD_BYTES);                  \
-  }                                                                                               \
-  static inline void block_strip_##id##_##dtype(block *b, const void *strip, int64_t n) {         \
-    fold_##id##_##dtype(b->lanes, strip, n);                                                      \
-    block_push_##id##_##dtype(b, 0);                                                              \
-  }                                                                                               \
-  /* Four strips at once, as sums of one wait for each other; to be pushed where four begin. */   \
-  static inline void block_four_##id##_##dtype(block *b, const char *strips) {                    \
-    V acc[4 * VECTORS];                                                                           \
-    fold_##id##_##dtype(b->lanes, NULL, 0);                                                       \
-    UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = load_##V(b->lanes, v % VECTORS * N);  \
-    for (int i = 0; i < STRIP; i += VECTORS * N)                                                  \
-      UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = apply_##id##_##dtype(               \
-          false, acc[v], load_##V(strips, v / VECTORS * STRIP + i + v % VECTORS * N));            \
-    UNROLLED for (int v = 0; v < VECTORS; v++)                                                    \
-        store_##V(b->lanes, v *N,                                                                 \
-                  apply_##id##_##dtype(                                                           \
-                      false, apply_##id##_##dtype(false, acc[v], acc[VECTORS + v]),               \
-                      apply_##id##_##dtype(false, acc[2 * VECTORS + v], acc[3 * VECTORS + v])));  \
-    block_push_##id##_##dtype(b, 2);                                                              \
-  }                                                                                               \
-  /* Points that lie in memory as they are folded, at the beginning of a block. */                \
-  static inline void block_points_##id##_##dtype(block *b, const void *points, int64_t n) {       \
-    const int64_t bytes = sizeof(acc_##dtype), most = b->count ? 0 : n / (4 * STRIP) * 4 * STRIP; \
-    for (int64_t at = 0; at < most; at += 4 * STRIP)                                              \
-      block_four_##id##_##dtype(b, (const char *)points + at * bytes);                            \
-    for (int64_t at = most; at < n; at += STRIP)                                                  \
-      block_strip_##id##_##dtype(b, (const char *)points + at * bytes,                            \
-                                 n - at < STRIP ? n - at : STRIP);                                \
-  }                                                                                               \
-  static inline void block_end_##id##_##dtype(block *b, void *item) {                             \
-    if (b->count != 1) fold_##id##_##dtype(b->lanes, NULL, 0);                                    \
-    for (int level = 0; b->count != 1 && b->count >> level; level++)                              \
-      if (b->count >> level & 1) combine_##id##_##dtype(b->lanes, b->levels[level], b->lanes);    \
-    collapse_##id##_##dtype(item, b->lanes);                                                      \
+/* Of a reduction: V: vectors of its accumulators, of N lanes; identity: its bits. Every strip but the last is whole.
+ * Strips of the caller's own may be read up to where a round of the accumulators ends; points in memory may not. */
+#define DEFINE_BLOCK(id, dtype, V, N, identity)                                                    \
+  static inline void lanes_##id##_##dtype(V *acc, const void *strip, int64_t n, bool own) {        \
+    int64_t i = 0;                                                                                 \
+    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = none_##dtype(identity);                    \
+    for (; i + VECTORS * N <= n; i += VECTORS * N)                                                 \
+      UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] =                                          \
+          apply_##id##_##dtype(false, acc[v], load_##V(strip, i + v * N));                         \
+    if (i == n) return;                                                                            \
+    const acc_##dtype *rest = (const acc_##dtype *)strip + i;                                      \
+    acc_##dtype copy[VECTORS * N] ALIGNED;                                                         \
+    if (!own) rest = memcpy(copy, rest, (size_t)(n - i) * sizeof *copy);                           \
+    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = below_##dtype(                             \
+        n - i - v * N, apply_##id##_##dtype(false, acc[v], load_##V(rest, v * N)), acc[v]);        \
+  }                                                                                                \
+  static inline void collapsed_##id##_##dtype(V *acc, void *item) {                                \
+    UNROLLED for (int half = VECTORS / 2; half; half /= 2) UNROLLED for (int v = 0; v < half; v++) \
+        acc[v] = apply_##id##_##dtype(false, acc[v], acc[v + half]);                               \
+    V all = acc[0];                                                                                \
+    all = COLLAPSE_##dtype(apply_##id##_##dtype, all);                                             \
+    *(acc_##dtype *)item = all[0];                                                                 \
+  }                                                                                                \
+  /* A block of one strip. */                                                                      \
+  static inline void total_##id##_##dtype(const void *strip, int64_t n, bool own, void *item) {    \
+    V acc[VECTORS];                                                                                \
+    lanes_##id##_##dtype(acc, strip, n, own);                                                      \
+    collapsed_##id##_##dtype(acc, item);                                                           \
+  }                                                                                                \
+  /* The lanes of 2^level strips into the counter. */                                              \
+  static inline void block_push_##id##_##dtype(block *b, V *acc, int level) {                      \
+    uint32_t bits = b->count >> level;                                                             \
+    b->count += 1u << level;                                                                       \
+    for (; bits & 1; bits >>= 1, level++)                                                          \
+      UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] =                                          \
+          apply_##id##_##dtype(false, load_##V(b->levels[level], v * N), acc[v]);                  \
+    UNROLLED for (int v = 0; v < VECTORS; v++) store_##V(b->levels[level], v *N, acc[v]);          \
+  }                                                                                                \
+  static inline void block_strip_##id##_##dtype(block *b, const void *strip, int64_t n,            \
+                                                bool own) {                                        \
+    V acc[VECTORS];                                                                                \
+    lanes_##id##_##dtype(acc, strip, n, own);                                                      \
+    block_push_##id##_##dtype(b, acc, 0);                                                          \
+  }                                                                                                \
+  /* Four strips at once, as sums of one wait for each other; to be pushed where four begin. */    \
+  static inline void block_four_##id##_##dtype(block *b, const void *strips) {                     \
+    V acc[4 * VECTORS];                                                                            \
+    UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = none_##dtype(identity);                \
+    for (int i = 0; i < STRIP; i += VECTORS * N)                                                   \
+      UNROLLED for (int v = 0; v < 4 * VECTORS; v++) acc[v] = apply_##id##_##dtype(                \
+          false, acc[v], load_##V(strips, v / VECTORS * STRIP + i + v % VECTORS * N));             \
+    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = apply_##id##_##dtype(                      \
+        false, apply_##id##_##dtype(false, acc[v], acc[VECTORS + v]),                              \
+        apply_##id##_##dtype(false, acc[2 * VECTORS + v], acc[3 * VECTORS + v]));                  \
+    block_push_##id##_##dtype(b, acc, 2);                                                          \
+  }                                                                                                \
+  /* Points that lie in memory as they are folded: all of a block. */                              \
+  static inline void block_points_##id##_##dtype(block *b, const void *points, int64_t n) {        \
+    const acc_##dtype *at = points, *end = at + n;                                                 \
+    for (; end - at >= 4 * STRIP; at += 4 * STRIP) block_four_##id##_##dtype(b, at);               \
+    for (; at < end; at += STRIP)                                                                  \
+      block_strip_##id##_##dtype(b, at, end - at < STRIP ? end - at : STRIP, false);               \
+  }                                                                                                \
+  static inline void block_end_##id##_##dtype(block *b, void *item) {                              \
+    V acc[VECTORS];                                                                                \
+    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] =                                            \
+        b->count == 1 ? load_##V(b->levels[0], v * N) : none_##dtype(identity);                    \
+    for (int level = 0; b->count != 1 && b->count >> level; level++)                               \
+      UNROLLED for (int v = 0; b->count >> level & 1 && v < VECTORS; v++) acc[v] =                 \
+          apply_##id##_##dtype(false, load_##V(b->levels[level], v * N), acc[v]);                  \
+    collapsed_##id##_##dtype(acc, item);                                                           \
   }

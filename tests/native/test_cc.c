@@ -53,7 +53,7 @@ static int close_root(void **state) {
 static int begin(void **state) {
   (void)state;
   remove_all(cache);
-  unsetenv("SINTER_CC");
+  setenv("SINTER_CC", TEST_CC, 1);
   unsetenv("SINTER_CC_SECONDS");
   unsetenv("SINTER_CC_WAIT");
   return setenv("SINTER_CC_CACHE", cache, 1);
@@ -223,7 +223,7 @@ static void a_compiler_that_fails_or_lies_is_told_of(void **state) {
   probe_says("what the compiler made cannot be loaded");
   use_script("exit 0");
   probe_says("what the compiler made cannot be loaded");
-  use_script("exec cc -shared -x c -o \"$object\" /dev/null");
+  use_script("exec " TEST_CC " -shared -x c -o \"$object\" /dev/null");
   probe_says("what the compiler made lacks a function");
   setenv("SINTER_CC_SECONDS", "1", 1);
   use_script("sleep 100");
@@ -327,7 +327,7 @@ static void known_computations_keep_their_bits(void **state) {
   sn_context *vm, *code[2];
   setenv("SINTER_CC", "off", 1);
   vm = case_context(1, sn_isa_detect());
-  unsetenv("SINTER_CC");
+  setenv("SINTER_CC", TEST_CC, 1);
   setenv("SINTER_CC_WAIT", "1", 1);
   code[0] = case_context(1, sn_isa_detect());
   code[1] = case_context(3, sn_isa_detect());
