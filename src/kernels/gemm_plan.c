@@ -1,6 +1,8 @@
 /* gemm_plan.c - from the sizes of a product to its tiles, what they share and where they work. */
 #include "kernels/gemm_plan.h"
 
+#include <math.h>
+
 #include "kernels/pack.h"
 
 /* Blocking. The packed left block is read once per right panel, so it should stay in the
@@ -58,16 +60,28 @@ const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
   return NULL;
 }
 
-/* Only what takes no more memory packed than it does: not the windows of a convolution, which
- * overlap. */
 static bool may_share(sn_gemm *g, const sn_gemm_side *side) {
-  const bool may = g->sharing == SN_GEMM_SHARES_OPERANDS ||
-                   (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
-  return may && side->even && side->ws && side->ks;
+  return g->sharing == SN_GEMM_SHARES_OPERANDS ||
+         (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
 }
 
+/* A matrix with a stride each way. */
+static bool is_matrix(const sn_gemm_side *side) { return side->even && side->ws && side->ks; }
+
+static double span_of(const sn_nest *nest) {
+  double span = 0;
+  for (int i = 0; i < nest->rank; i++)
+    span += (double)(nest->dims[i] - 1) * fabs((double)nest->strides[i]);
+  return span;
+}
+
+/* Only what takes no more memory packed than it does: not the windows of a convolution, which
+ * overlap, but its filter, turned too. */
 static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
-  return may_share(g, side) && !g->direct && !side->run_bytes;
+  const sn_gemm_walk *walk = &side->walk;
+  const bool apart = !walk->bounds.guards && span_of(&walk->across) + span_of(&walk->along) + 1 >=
+                                                 (double)side->width * (double)g->k;
+  return may_share(g, side) && (is_matrix(side) || apart) && !g->direct && !side->run_bytes;
 }
 
 /* Whether a left side that meets so many columns could be read where it lies, row by row. */
@@ -86,8 +100,8 @@ static bool suits_rows(const sn_gemm *g) {
  * side is the left one nor for the micro-kernel, which are the instruction set's. */
 static bool packs_once(sn_gemm *g) {
   const sn_gemm_side *l = &g->left, *r = &g->right;
-  return (may_share(g, l) || lies_in_rows(l, r->width)) &&
-         (may_share(g, r) || lies_in_rows(r, l->width));
+  return ((may_share(g, l) && is_matrix(l)) || lies_in_rows(l, r->width)) &&
+         ((may_share(g, r) && is_matrix(r)) || lies_in_rows(r, l->width));
 }
 
 /* A block of k may begin and end inside a run. */
@@ -295,20 +309,24 @@ static double least_padded(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   return as_is < swapped ? as_is : swapped;
 }
 
-/* The best one of the same bits that reads rows, too: itself, or one before it in the table. */
-static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
+/* The best one of the same bits that reads rows, too: itself, or one before it in the table. Wider
+ * vectors must not compute much more beside C. */
+static const sn_gemm_ukr *smaller(const sn_gemm *g, const sn_gemm_ukr *ukr) {
+  const int64_t m = g->whole_m ? g->whole_m : g->m;
   const sn_gemm_ukr *best = ukr;
   if (ukr->mr <= MOST_ROWS) return ukr;
   for (size_t i = 0; i < sn_gemm_ukr_count && &sn_gemm_ukrs[i] != ukr; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->mr <= MOST_ROWS && row->dtype == ukr->dtype && row->fused == ukr->fused) best = row;
+    if (row->mr > MOST_ROWS || row->dtype != ukr->dtype || row->fused != ukr->fused) continue;
+    const bool wider = best != ukr && best->isa != SN_ISA_GENERIC && row->isa != best->isa;
+    if (!wider || padded(m, g->n, row) < 1.5 * padded(m, g->n, best)) best = row;
   }
   return best;
 }
 
 /* Planning again leaves g->segments as it is: rounding to whole sums is idempotent. */
 void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
-  const sn_gemm_ukr *small = smaller(ukr);
+  const sn_gemm_ukr *small = smaller(g, ukr);
   sn_gemm_plan_with(g, small);
   const bool spares_packing = g->left.run_bytes && g->right.width <= FEW_COLUMNS;
   if (small != ukr && !spares_packing && least_padded(g, ukr) < 2 * least_padded(g, small))

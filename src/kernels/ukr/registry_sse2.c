@@ -7,6 +7,10 @@
   ROW(AVX2, F32, 6, 16, true, sn_gemm_f32_6x16__avx2)               \
   ROW(AVX2, F64, 6, 8, true, sn_gemm_f64_6x8__avx2)                 \
   ROW(AVX2, I32, 6, 16, false, sn_gemm_i32_6x16__avx2)              \
+  ROW(AVX512, F32, 8, 32, false, sn_gemm_f32_8x32_muladd__avx512)   \
+  ROW(AVX512, F64, 8, 16, false, sn_gemm_f64_8x16_muladd__avx512)   \
+  ROW(AVX512, F32, 8, 32, true, sn_gemm_f32_8x32__avx512)           \
+  ROW(AVX512, F64, 8, 16, true, sn_gemm_f64_8x16__avx512)           \
   ROW(AVX512, F32, 14, 32, false, sn_gemm_f32_14x32_muladd__avx512) \
   ROW(AVX512, F64, 14, 16, false, sn_gemm_f64_14x16_muladd__avx512) \
   ROW(AVX512, F32, 14, 32, true, sn_gemm_f32_14x32__avx512)         \
