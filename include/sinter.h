@@ -185,8 +185,10 @@ SN_API sn_dtype sn_set_precision(sn_context *ctx, sn_dtype precision);
 SN_API void sn_set_poison(sn_context *ctx, bool on);
 
 /* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
- * Passes by number, 0 .. sn_pass_count() - 1, in the order they run; the last two are "fuse" and
- * "jit". [-, a] */
+ * Passes by number, 0 .. sn_pass_count() - 1, in the order they run; the last three are
+ * "fuse", "jit" and "winograd", which is off by default: convolutions of 3 x 3 and the gradients of
+ * their inputs have fewer multiplications where that pays, but errors that are bounded by the largest
+ * terms around, not by a sum's own. [-, a] */
 SN_API sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on);
 SN_API int sn_pass_count(void);
 SN_API const char *sn_pass_name(int index);

@@ -87,8 +87,10 @@ static sn_status run_pass(sn_compiling *c, sn_pass_fn *pass, const char *name) {
   sn_arena_free(&c->turns[c->turn]);
   c->graph = (sn_graph){.arena = &c->turns[c->turn]};
   sn_rewrite_notes notes = {.arena = c->graph.arena};
-  const sn_pass_context context = {c->options.target, c->options.pass_on[SN_PASS_cse],
-                                   c->record ? &notes : NULL};
+  const sn_pass_context context = {.target = c->options.target,
+                                   .share = c->options.pass_on[SN_PASS_cse],
+                                   .winograd = c->options.winograd,
+                                   .notes = c->record ? &notes : NULL};
   SN_TRY(apply(pass, &context, &from, &c->graph));
   for (size_t i = 0; i < notes.n; i++)
     sn_record_rewrite(c->record, notes.list[i].rule, notes.list[i].from, notes.list[i].to);
@@ -317,7 +319,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out) {
-  const sn_pass_context context = {options->target, true, NULL};
+  const sn_pass_context context = {.target = options->target, .share = true};
   sn_graph from = *traced;
   from.arena = arena;
   *out = from;
@@ -339,10 +341,12 @@ void sn_executable_free(sn_executable *exe) {
 const char *sn_switch_name(int number) {
   if (number == SN_PASS_COUNT) return "fuse";
   if (number == SN_PASS_COUNT + 1) return "jit";
+  if (number == SN_PASS_COUNT + 2) return "winograd";
   return number >= 0 && number < SN_PASS_COUNT ? sn_pass_table[number].name : NULL;
 }
 
 bool *sn_switch(sn_compile_options *options, int number) {
   if (number == SN_PASS_COUNT) return &options->fusion;
-  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->jit;
+  if (number == SN_PASS_COUNT + 1) return &options->jit;
+  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->winograd;
 }

@@ -11,6 +11,7 @@ typedef struct sn_compile_options {
   bool jit;                /* make code at run time where the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;          /* off: one kernel per op */
+  bool winograd;        /* on: convolutions that it suits have fewer products, rounded worse */
   bool saved;           /* the graph is one of sn_saved_read: its passes lie behind it */
   bool record;          /* keep what the stages did: see inspect/record.h */
   const bool *donate;   /* per argument, or NULL */
@@ -36,9 +37,9 @@ void sn_compiling_free(sn_compiling *compiling); /* at any stage; NULL is ignore
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out);
 
-/* What of the options can be switched by number and name: the passes in their order, then "fuse"
- * and "jit". */
-#define SN_SWITCH_COUNT (SN_PASS_COUNT + 2)
+/* What of the options can be switched by number and name: the passes in their order, then "fuse",
+ * "jit" and "winograd", which is off unless it is asked for. */
+#define SN_SWITCH_COUNT (SN_PASS_COUNT + 3)
 const char *sn_switch_name(int number); /* NULL: there is none */
 bool *sn_switch(sn_compile_options *options, int number);
 

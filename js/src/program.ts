@@ -35,6 +35,12 @@ export interface CompileOptions {
   /** false: no code is emitted for it; results are equal. */
   jit?: boolean;
   /**
+   * true: convolutions of 3 x 3 and the gradients of their inputs have fewer multiplications where that pays, by
+   * Winograd's F(2 x 2, 3 x 3): up to twice as fast. An error is then bounded by the largest terms around it, not by a
+   * sum's own, and an infinity makes NaN of results up to one place beyond those that it reaches. Default false.
+   */
+  winograd?: boolean;
+  /**
    * Bytes that its intermediate results keep within: those that are cheap for what they take are computed again
    * where they are used, by the same kernels and so with the same bits. An error says how far it came down if it
    * cannot keep within. inspect() shows what is computed again, and at what price.
@@ -57,6 +63,7 @@ export interface CompileOptions {
 export const COMPILE: OptionSchema<CompileOptions> = {
   passes: 'object',
   fusion: 'boolean',
+  winograd: 'boolean',
   jit: 'boolean',
   memoryBudget: 'bytes',
   precision: 'any',
@@ -71,8 +78,8 @@ export interface ProgramOptions extends CompileOptions {
 }
 
 /** The compile switches of the core: bits of the passes to turn off and on. */
-function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: number; on: number } {
-  const named: Record<string, boolean | undefined> = { ...wanted, fuse: fusion ?? wanted['fuse'], jit };
+function switches({ passes: wanted = {}, fusion, jit, winograd }: CompileOptions): { off: number; on: number } {
+  const named: Record<string, boolean | undefined> = { ...wanted, fuse: fusion ?? wanted['fuse'], jit, winograd };
   let [off, on] = [0, 0];
   for (const [name, value] of Object.entries(named)) {
     if (value === undefined) continue;

@@ -220,3 +220,28 @@ test('channels that are filtered by themselves are walks along all of them, howe
     assertClose(dw.at(2).get().at(2).get(), [Array.from({ length: 8 * many }, () => 288)], 0);
   }
 });
+
+test('winograd: 16 products, errors within the bound for numbers of one size, off unless asked for', () => {
+  const normal = (seed, shape) => sn.random.normal(sn.random.key(seed), shape);
+  const [x, w, r] = [normal(1, [2, 15, 14, 64]), normal(2, [3, 3, 64, 48]), normal(3, [2, 15, 14, 48])];
+  const layer = (a, b) => sn.conv2d(a, b, { padding: 'same' });
+  const slope = sn.grad((a, b, c) => layer(a, b).mul(c).sum());
+  const products = (options) => sn.inspect(layer, options)(x, w).kernels.filter(({ kind }) => kind === 'contraction').length;
+  assert.deepEqual([products({}), products({ winograd: false }), products({ winograd: true })], [1, 1, 16]);
+  assert.throws(() => sn.jit(layer, { winograd: 1 })(x, w), { name: 'SinterError', message: /winograd/ });
+  /** (8 + log2 K) 2^-24 sum |terms| of each element, K terms. */
+  const check = (got, exact, magnitude, terms) => {
+    const [have, want, size] = [got, exact, magnitude].map((t) => t.dataSync());
+    have.forEach((v, i) => assert.ok(Math.abs(v - want[i]) <= (8 + Math.log2(terms)) * 2 ** -24 * size[i], `${i}: ${v}, exactly ${want[i]}`));
+  };
+  const wide = [x, w, r].map((t) => t.astype('float64'));
+  const sizes = wide.map((t) => t.abs());
+  check(sn.jit(layer, { winograd: true })(x, w), layer(...wide.slice(0, 2)), layer(...sizes.slice(0, 2)), 9 * 64);
+  check(sn.jit(slope, { winograd: true })(x, w, r), slope(...wide), slope(...sizes), 9 * 48);
+  // A batch of none, and one more axis.
+  assert.deepEqual(sn.jit(layer, { winograd: true })(sn.zeros([0, 8, 8, 64]), w).shape, [0, 8, 8, 48]);
+  const each = sn.vmap((a) => layer(a, w));
+  const both = sn.stack([x, x.mul(2)]);
+  const mapped = sn.jit(each, { winograd: true })(both);
+  check(mapped, each(both).astype('float64'), sn.vmap((a) => layer(a, sizes[1]))(both.abs().astype('float64')).mul(2), 9 * 64);
+});

@@ -15,7 +15,7 @@ test('every stage tells its graph, from the trace to the kernels', () => {
   const seen = sn.inspect(layer)(...layerArgs());
   assert.deepEqual(
     seen.stages.map(({ name }) => name),
-    ['trace', ...sn.passes().filter((name) => !['fuse', 'jit'].includes(name)), 'prepare', 'groups', 'plan', 'kernels'],
+    ['trace', ...sn.passes().filter((name) => !['fuse', 'jit', 'winograd'].includes(name)), 'prepare', 'groups', 'plan', 'kernels'],
   );
   for (const { name, text, dot, nodes, edges, outputs, compileMs } of seen.stages) {
     assert.ok(text.length > 0 && dot.startsWith('digraph'), name);

@@ -87,6 +87,24 @@ sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, in
   return sn_build_op(b, op, &x, 1, attrs, 2 * (size_t)rank + (op == SN_OP_pad), type);
 }
 
+sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out) {
+  if (b->status) return SN_NONE;
+  sn_type type = *sn_build_type(b, *x), part = type, joined = type;
+  memmove(part.dims + axis + 2, part.dims + axis + 1,
+          sizeof *part.dims * (size_t)(part.rank - axis - 1));
+  part.dims[axis + 1] = 1;
+  part.rank++;
+  joined.dims[axis] *= n;
+  type.dims[axis] = out;
+  sn_id *parts = NULL;
+  b->status = sn_arena_alloc(b->arena, (size_t)n, sizeof *parts, (void **)&parts);
+  if (b->status) return SN_NONE;
+  for (int64_t i = 0; i < n; i++) parts[i] = sn_build_reshape(b, x[i], &part);
+  sn_id y = sn_build_op(b, SN_OP_concat, parts, (size_t)n, (int64_t[]){axis + 1}, 1, NULL);
+  y = sn_build_reshape(b, y, &joined);
+  return joined.dims[axis] == out ? y : sn_build_part(b, SN_OP_slice, y, axis, 0, 1, &type);
+}
+
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y) {
   return sn_build_op(b, SN_OP_matmul, (sn_id[]){x, y}, 2, NULL, 0, NULL);
 }

@@ -89,6 +89,8 @@ sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size
 /* A slice or pad of one axis: x[at + i step], or 0 with x[i] at these places, as large as type. */
 sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, int64_t step,
                     const sn_type *type);
+/* One element of each of n values in turn along an axis, the first `out` of them. */
+sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out);
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
 /* Result k of a node of control flow. */
 sn_id sn_build_result(sn_build *b, sn_id node, size_t k, const sn_type *type);

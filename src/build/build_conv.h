@@ -9,14 +9,8 @@
  * become windows times filter, summed over the window, which the pass "strength" takes apart into
  * one walk along all channels. Where a group has several filters its channel is copied for each.
  *
- * Winograd's F(2x2, 3x3) is not used, though it is faster: written with ops of the graph, for a 3x3
- * filter in WebAssembly on one thread, 1.28x at 56x56 64->64 and 2x at 28x28 128->128 (its three
- * stages alone 1.4x and 1.9x, the product alone 2.1x and 2.3x). It adds inputs of several taps
- * before it weighs them, so its error is not bounded by a sum's own terms. In multiples of
- * (8 + log2 K) 2^-24 sum |terms|, 8x8 64->64: normal numbers 0.11 (this way 0.15), lognormal ones,
- * sigma 3, 2.05 (0.66), an identity filter on normal numbers 85 (exact); F(4x4, 3x3) 1.8, 76 and
- * 493. One infinite element makes NaN of 449 of the 576 sums that should be infinite, and large
- * finite numbers overflow. */
+ * Other ways: of an input with zeros in between conv_phases.h, of 3 x 3 with fewer products
+ * conv_winograd.h. */
 #ifndef SN_BUILD_BUILD_CONV_H
 #define SN_BUILD_BUILD_CONV_H
 

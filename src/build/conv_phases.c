@@ -1,7 +1,5 @@
 #include "build/conv_phases.h"
 
-#include <string.h>
-
 #include "base/size.h"
 #include "build/build_conv.h"
 #include "graph/conv_shape.h"
@@ -113,27 +111,15 @@ static sn_id make_phase(const weaving *v, const int64_t *at) {
   return sn_build_conv(v->b, part, filter, attrs, &y, v->few);
 }
 
-/* The phases along axis i, one element of each in turn, without what is beyond the last result. */
+/* The phases along axis i, without what is beyond the last result. */
 static sn_id weave(const weaving *v, int i, const sn_id *phases) {
   if (v->b->status) return SN_NONE;
   const axis *a = &v->of[i];
   if (a->spread == 1) return *phases;
-  sn_type type = *sn_build_type(v->b, *phases), part = type;
-  const int at = 1 + i;
-  type.dims[at] = a->out;
-  if (a->phases == 1) return sn_build_part(v->b, SN_OP_pad, *phases, at, 0, a->spread, &type);
-  memmove(part.dims + at + 2, part.dims + at + 1, sizeof *part.dims * (size_t)(part.rank - at - 1));
-  part.dims[at + 1] = 1;
-  part.rank++;
-  sn_id *parts = NULL;
-  v->b->status = sn_arena_alloc(v->b->arena, (size_t)a->phases, sizeof *parts, (void **)&parts);
-  if (v->b->status) return SN_NONE;
-  for (int64_t k = 0; k < a->phases; k++) parts[k] = sn_build_reshape(v->b, phases[k], &part);
-  sn_id y = sn_build_op(v->b, SN_OP_concat, parts, (size_t)a->phases, (int64_t[]){at + 1}, 1, NULL);
-  sn_type joined = type;
-  joined.dims[at] = a->places * a->spread;
-  y = sn_build_reshape(v->b, y, &joined);
-  return joined.dims[at] == a->out ? y : sn_build_part(v->b, SN_OP_slice, y, at, 0, 1, &type);
+  if (a->phases > 1) return sn_build_weave(v->b, phases, a->phases, 1 + i, a->out);
+  sn_type type = *sn_build_type(v->b, *phases);
+  type.dims[1 + i] = a->out;
+  return sn_build_part(v->b, SN_OP_pad, *phases, 1 + i, 0, a->spread, &type);
 }
 
 /* All phases, those along the last axis side by side; then fewer and fewer, axis by axis. */

@@ -4,6 +4,7 @@
  * ops. */
 #include "build/build_conv.h"
 #include "build/conv_phases.h"
+#include "build/conv_winograd.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
@@ -30,10 +31,23 @@ static bool suits_phases(const sn_target_costs *costs, int64_t phases, const sn_
          terms >= (double)(phases - 1) * costs->product_terms;
 }
 
-static sn_id expand_conv(sn_build *b, const sn_target_costs *costs, const sn_id *inputs,
+/* Whether multiply-adds that are spared outweigh more products, and moving more to memory and back. */
+static bool suits_winograd(const sn_target_costs *costs, const int64_t *attrs, const sn_type *w,
+                           const sn_type *y) {
+  sn_conv_winograd_work work;
+  if (!sn_conv_is_winograd(attrs, w, y, &work)) return false;
+  const double bytes = 2 * (double)sn_dtype_bytes(y->dtype) * work.moved;
+  return work.spared >= work.products * costs->product_terms &&
+         2 * work.spared >= costs->byte_flops * bytes;
+}
+
+static sn_id expand_conv(sn_build *b, const sn_pass_context *context, const sn_id *inputs,
                          const int64_t *attrs, const sn_type *y) {
   if (b->status) return SN_NONE;
+  const sn_target_costs *costs = &context->target->costs;
   const sn_type w = *sn_build_type(b, inputs[1]);
+  if (context->winograd && suits_winograd(costs, attrs, &w, y))
+    return sn_build_conv_winograd(b, inputs[0], inputs[1], attrs, y);
   const int64_t phases = sn_conv_phases(attrs, w.dims, y);
   return (suits_phases(costs, phases, &w, y) ? sn_build_conv_phases : sn_build_conv)(
       b, inputs[0], inputs[1], attrs, y, costs->added_terms);
@@ -56,6 +70,6 @@ bool sn_needs_expanding(const sn_graph *graph) {
 }
 
 sn_status sn_expand(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
-  sn_target_costs costs = context->target->costs;
-  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &costs);
+  sn_pass_context copy = *context; /* the walk's user may change what it has */
+  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &copy);
 }

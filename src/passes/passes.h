@@ -20,6 +20,7 @@ typedef struct sn_rewrite_notes {
 typedef struct sn_pass_context {
   const sn_target *target;
   bool share;              /* hash-cons while building */
+  bool winograd;           /* for convolutions that it suits (build/conv_winograd.h) */
   sn_rewrite_notes *notes; /* where rewrites are noted; NULL: nobody looks */
 } sn_pass_context;
 

@@ -16,11 +16,12 @@ enum { ON_RECORD = 1 << 26 };
 
 /* What of the options makes another program of the same graph. */
 static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *options) {
-  _Static_assert(SN_PASS_COUNT <= 24, "one bit each");
+  _Static_assert(SN_PASS_COUNT <= 23, "one bit each");
   uint32_t mask = 0;
   for (int i = 0; i < SN_PASS_COUNT; i++)
     if (options->pass_on[i]) mask |= 1u << i;
-  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->jit << 25;
+  mask |= (uint32_t)options->winograd << 23 | (uint32_t)options->fusion << 24 |
+          (uint32_t)options->jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
   mask |= (options->record ? ON_RECORD : 0u) | (uint32_t)ctx->env.debug << 27;
   return mask | (uint32_t)options->saved << 30;

@@ -182,6 +182,20 @@ static void convolution(bits_run *r, int i) {
   bits_result(r, slopes[1]);
 }
 
+/* With fewer products, and its gradients: sides that tiles divide and do not. */
+static void winograd_convolution(bits_run *r, int i) {
+  const sn_window_options options = {.padding = i ? SN_PADDING_VALID : SN_PADDING_SAME};
+  sn_tensor *x = sn_variable(bits_input(r, SN_F32, BITS_UNIT, BITS_DIMS(2, 14 + i, 13, 48)));
+  sn_tensor *w = sn_variable(bits_input(r, SN_F32, BITS_UNIT, BITS_DIMS(3, 3, 48, 40)));
+  sn_tensor *y = sn_conv(x, w, 2, &options), *slopes[2] = {NULL};
+  (void)sn_gradients(sn_sum(sn_mul(y, sn_sin(y)), NEITHER), (sn_tensor *[]){x, w}, 2, slopes);
+  (void)sn_pass_enable(r->ctx, "winograd", true);
+  bits_result(r, y);
+  bits_result(r, slopes[0]);
+  bits_result(r, slopes[1]);
+  (void)sn_pass_enable(r->ctx, "winograd", false);
+}
+
 /* The transpose: the filter's two last axes are in the other order. */
 static void transposed_convolution(bits_run *r, int i) {
   const int64_t steps[] = {i + 1, i + 1};
@@ -368,6 +382,7 @@ const bits_family bits_ops[] = {
     {"einsum", einsums, 7},
     {"conv", convolution, CONVOLUTIONS},
     {"conv_transpose", transposed_convolution, 2},
+    {"conv_winograd", winograd_convolution, 2},
     {"pools", pools, 3},
     {"softmax", softmaxes, ROWS},
     {"norms", norms, ROWS},

@@ -18,7 +18,7 @@ export interface Engine {
 export type PassesOff = readonly string[];
 
 /** Further options of compiling, as the package has them. */
-export type Further = Pick<CompileOptions, 'precision' | 'memoryBudget' | 'jit'>;
+export type Further = Pick<CompileOptions, 'precision' | 'memoryBudget' | 'jit' | 'winograd'>;
 
 /** What a program is, in numbers. */
 export interface Figures {

@@ -3,7 +3,7 @@
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { bytes, count, significant } from '../../views/format.ts';
 import type { Effect, Setting } from '../experiment.ts';
-import type { Engine, Opened } from '../protocol.ts';
+import type { Engine, Further, Opened } from '../protocol.ts';
 
 /** The bars end at this ratio on either side. */
 const BAR_END = 4;
@@ -11,6 +11,7 @@ const BAR_END = 4;
 export const FIRST_ENGINE: Engine = { threads: 0, jit: true, relaxedSimd: true, device: false };
 
 const DEVICE = 'device';
+const WINOGRAD = 'winograd';
 
 interface Row {
   box: HTMLInputElement;
@@ -49,6 +50,7 @@ export class Switches {
       ...this.setting,
       engine: { ...this.setting.engine, ...change },
     });
+    const further = (change: Further): Setting => ({ ...this.setting, further: { ...this.setting.further, ...change } });
     const why = (word: string): string => opened.reasons.find((reason) => reason.includes(word)) ?? 'not available here';
     this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
     this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
@@ -68,13 +70,23 @@ export class Switches {
       'values in 16 bits',
       'products take and give float16, and so does what is kept between',
       true,
-      (on) => ({ ...this.setting, further: on ? { precision: 'float16' } : {} }),
+      (on) => further({ precision: on ? 'float16' : 'float32' }),
+      '',
+      false,
+    );
+    this.add(
+      WINOGRAD,
+      'Winograd',
+      'convolutions of 3 x 3 with fewer products, rounded worse',
+      true,
+      (winograd) => further({ winograd }),
       '',
       false,
     );
     const isFusion = (name: string): boolean => name === 'fuse';
-    // JIT is a switch of the engine here; fusion is what most passes are for, so it stands before them.
-    const passes = opened.passes.filter((name) => name !== 'jit');
+    // JIT is a switch of the engine here, and Winograd is off at first; fusion is what most passes are for, so it stands
+    // before them.
+    const passes = opened.passes.filter((name) => name !== 'jit' && name !== WINOGRAD);
     for (const pass of [...passes.filter(isFusion), ...passes.filter((name) => !isFusion(name))]) {
       const title = isFusion(pass) ? 'fusion' : pass;
       this.add(pass, title, 'pass', true, (on) => {
