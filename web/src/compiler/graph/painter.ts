@@ -1,5 +1,6 @@
-// Paints a scene on a canvas. Lines are kept as paths in world coordinates, and boxes out of sight or
-// too small to read get no text, so a frame of 1,500 nodes takes a few milliseconds.
+// Paints a scene on a canvas. Lines are kept as paths in world coordinates, some neighbours in each, and those out of sight
+// are left out, as boxes are; boxes too small to read get no text, and from far away they are rectangles of one colour in one
+// path. So a frame of 5,000 nodes takes a few milliseconds.
 
 import type { Frame, Scene } from './arrange.ts';
 import type { Camera } from './camera.ts';
@@ -10,6 +11,27 @@ const SUBTITLES = 0.55;
 const TITLES = 0.32;
 const DOTS = 0.15;
 const RADIUS = 8;
+/** Lines of a path. */
+const CHUNK = 64;
+/** Of a box, lines to places out of sight: more of them are one on the other. */
+const MOST_LEAVING = 32;
+
+/** Neighbouring lines of a kind, and where they are. */
+interface Lines {
+  path: Path2D;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+interface View {
+  corner: { x: number; y: number };
+  end: { x: number; y: number };
+}
+
+const KINDS = ['plain', 'cuts', 'saved'] as const;
+type Kind = (typeof KINDS)[number];
 
 export interface Highlight {
   hovered: number | null;
@@ -70,11 +92,14 @@ export function kernelHue(kernel: number): number {
   return (40 + kernel * 137.508) % 360;
 }
 
+const kindOf = ({ cut, saved }: Scene['lines'][number]): Kind => (saved ? 'saved' : cut ? 'cuts' : 'plain');
+
 export class Painter {
   private colours: Colours;
-  private plain = new Path2D();
-  private cuts = new Path2D();
-  private saved = new Path2D();
+  private lines: Record<Kind, Lines[]> = { plain: [], cuts: [], saved: [] };
+  /** Boxes that are around others, and all others. */
+  private around: number[] = [];
+  private plainBoxes: number[] = [];
   private scene: Scene | null = null;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
@@ -83,10 +108,32 @@ export class Painter {
 
   setScene(scene: Scene | null): void {
     this.scene = scene;
-    this.plain = new Path2D();
-    this.cuts = new Path2D();
-    this.saved = new Path2D();
-    scene?.lines.forEach(({ cut, saved }, i) => this.trace(scene, i, saved ? this.saved : cut ? this.cuts : this.plain));
+    this.lines = { plain: [], cuts: [], saved: [] };
+    this.around = [];
+    this.plainBoxes = [];
+    if (scene === null) return;
+    scene.boxes.forEach(({ inside }, i) => (inside.length > 0 ? this.around : this.plainBoxes).push(i));
+    const top = ({ from }: Scene['lines'][number]): number => scene.layout.centres[2 * from + 1];
+    const order = scene.lines.map((_, i) => i).sort((a, b) => top(scene.lines[a]) - top(scene.lines[b]));
+    for (const kind of KINDS) {
+      const own = order.filter((i) => kindOf(scene.lines[i]) === kind);
+      for (let i = 0; i < own.length; i += CHUNK) this.lines[kind].push(this.chunk(scene, own.slice(i, i + CHUNK)));
+    }
+  }
+
+  private chunk(scene: Scene, lines: readonly number[]): Lines {
+    const { points, starts } = scene.layout;
+    const chunk: Lines = { path: new Path2D(), left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+    for (const line of lines) {
+      this.trace(scene, line, chunk.path);
+      for (let p = starts[line]; p < starts[line + 1]; p++) {
+        chunk.left = Math.min(chunk.left, points[2 * p]);
+        chunk.right = Math.max(chunk.right, points[2 * p]);
+        chunk.top = Math.min(chunk.top, points[2 * p + 1]);
+        chunk.bottom = Math.max(chunk.bottom, points[2 * p + 1]);
+      }
+    }
+    return chunk;
   }
 
   /** Takes the colours that the page has now. */
@@ -117,15 +164,33 @@ export class Painter {
       context.globalAlpha = 1;
     };
     // What is around something else is behind it, lines included.
-    const isAround = scene.boxes.map(({ inside }) => inside.length > 0);
-    isAround.forEach((around, i) => {
-      if (!around) return;
+    for (const i of this.around) {
       paint(i);
       this.paintFrames(context, scene.frames.filter(({ box }) => box === i), scale);
-    });
-    this.paintLines(context, scale);
+    }
+    this.paintLines(context, scene, scale, { corner, end });
     if (selected !== null) this.paintLinesOf(context, scene, selected, scale);
-    isAround.forEach((around, i) => around || paint(i));
+    if (scale < DOTS && lit === null) this.paintDots(context, scene, { corner, end });
+    else for (const i of this.plainBoxes) paint(i);
+    if (scale < DOTS && lit === null) for (const i of [hovered, selected]) if (i !== null) paint(i);
+  }
+
+  /** Boxes from far away: a path for each colour. */
+  private paintDots(context: CanvasRenderingContext2D, scene: Scene, { corner, end }: View): void {
+    const { layout: { centres }, widths, heights } = scene;
+    const paths = new Map<string, Path2D>();
+    for (const i of this.plainBoxes) {
+      const [x, y] = [centres[2 * i] - widths[i] / 2, centres[2 * i + 1] - heights[i] / 2];
+      if (x > end.x || y > end.y || x + widths[i] < corner.x || y + heights[i] < corner.y) continue;
+      const [, edge] = this.fillOf(scene.boxes[i]);
+      let path = paths.get(edge);
+      if (path === undefined) paths.set(edge, (path = new Path2D()));
+      path.rect(x, y, widths[i], heights[i]);
+    }
+    for (const [colour, path] of paths) {
+      context.fillStyle = colour;
+      context.fill(path);
+    }
   }
 
   private paintFrames(context: CanvasRenderingContext2D, frames: readonly Frame[], scale: number): void {
@@ -163,19 +228,50 @@ export class Painter {
     path.lineTo(x(end - 1), y(end - 1));
   }
 
-  private paintLines(context: CanvasRenderingContext2D, scale: number): void {
-    context.lineWidth = 0.9 / Math.max(scale, 0.02);
-    context.strokeStyle = this.colours.line;
-    context.stroke(this.plain);
-    context.lineWidth = 1.2 / Math.max(scale, 0.02);
-    context.strokeStyle = this.colours.cut;
-    context.stroke(this.cuts);
+  /** Where boxes can be read, a line that only passes by, from far above to far below, is left out: there may be thousands
+   *  of them, and none can be followed. */
+  private paintLines(context: CanvasRenderingContext2D, scene: Scene, scale: number, view: View): void {
+    const thin = 1 / Math.max(scale, 0.02);
+    const paths = scale < TITLES ? this.linesIn(view) : this.linesNear(scene, view);
+    const stroke = (kind: Kind, colour: string, width: number): void => {
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      for (const path of paths[kind]) context.stroke(path);
+    };
+    stroke('plain', this.colours.line, 0.9 * thin);
+    stroke('cuts', this.colours.cut, 1.2 * thin);
     const dash = 5 / Math.max(scale, 0.2);
     context.setLineDash([dash, dash]);
-    context.lineWidth = 1.4 / Math.max(scale, 0.02);
-    context.strokeStyle = this.colours.saved;
-    context.stroke(this.saved);
+    stroke('saved', this.colours.saved, 1.4 * thin);
     context.setLineDash([]);
+  }
+
+  private linesIn({ corner, end }: View): Record<Kind, Path2D[]> {
+    const seen = (all: readonly Lines[]): Path2D[] =>
+      all.filter(({ left, top, right, bottom }) => left <= end.x && right >= corner.x && top <= end.y && bottom >= corner.y).map(({ path }) => path);
+    const { plain, cuts, saved } = this.lines;
+    return { plain: seen(plain), cuts: seen(cuts), saved: seen(saved) };
+  }
+
+  /** Lines with an end within a screen of what is seen; of those that leave a box for places out of sight, some. */
+  private linesNear(scene: Scene, { corner, end }: View): Record<Kind, Path2D[]> {
+    const { centres } = scene.layout;
+    const [width, height] = [end.x - corner.x, end.y - corner.y];
+    const isNear = (box: number): boolean => {
+      const [x, y] = [centres[2 * box], centres[2 * box + 1]];
+      return x > corner.x - width && x < end.x + width && y > corner.y - height && y < end.y + height;
+    };
+    const paths = { plain: [new Path2D()], cuts: [new Path2D()], saved: [new Path2D()] };
+    const leaving = new Map<number, number>();
+    scene.lines.forEach((line, i) => {
+      const [from, to] = [isNear(line.from), isNear(line.to)];
+      if (!from && !to) return;
+      const box = from ? line.from : line.to;
+      const before = leaving.get(box) ?? 0;
+      if (from !== to) leaving.set(box, before + 1);
+      if (from === to || before < MOST_LEAVING) this.trace(scene, i, paths[kindOf(line)][0]);
+    });
+    return paths;
   }
 
   private paintLinesOf(context: CanvasRenderingContext2D, scene: Scene, box: number, scale: number): void {
