@@ -152,6 +152,17 @@ const inputs = [sn.ones([64])];
       for await (const chunk of await file.createReadStream()) chunks.push(chunk);
       assert.ok(Object.keys(JSON.parse(Buffer.concat(chunks).toString())).length > 1);
     }
+    // The run that is shown, as tracks of the browser's own tools: within the time since the page began.
+    const tracks = await page.evaluate(() => new Promise((resolve) => {
+      new PerformanceObserver((list) => resolve(list.getEntriesByType('measure').map(({ startTime, duration, detail }) => ({ startTime, duration, ...detail.devtools }))))
+        .observe({ type: 'measure' });
+      document.querySelector('[data-testid=time-devtools]').click();
+    }));
+    assert.ok(tracks.length >= 10, String(tracks.length));
+    assert.ok(tracks.every(({ dataType, trackGroup, track }) => dataType === 'track-entry' && trackGroup === 'Sinter' && /^Thread \d+$/.test(track)));
+    const now = await page.evaluate(() => performance.now());
+    assert.ok(tracks.every(({ startTime, duration }) => startTime > 0 && startTime + duration < now));
+    assert.equal(await page.evaluate(() => performance.getEntriesByType('measure').length), 0);
   });
 
   test('the memory is planned again within a budget while a slider moves', async () => {

@@ -30,6 +30,8 @@ export interface Figures {
 
 /** A profile as it is posted: an entry a slice, begin and end in ms. */
 export interface Profiled {
+  /** When it began, in milliseconds since 1970, by the clock that performance.timeOrigin is of. */
+  epoch: number;
   totalMs: number;
   kernels: KernelProfile[];
   workers: WorkerProfile[];

@@ -12,6 +12,7 @@ import { isForDevice, type Kernel, type Report } from '../report.ts';
 import type { Selection } from '../selection.ts';
 import { calibrate } from '../timeline/calibrate.ts';
 import { TimelineCanvas } from '../timeline/canvas.ts';
+import { writeTracks } from '../timeline/devtools.ts';
 import { flame } from '../timeline/flame.ts';
 import { roofline, type Point } from '../timeline/roofline.ts';
 import { GAPS, Lanes, type Found } from '../timeline/slices.ts';
@@ -57,6 +58,7 @@ export class TimeView {
     element('time-out').addEventListener('click', () => this.canvas.zoom(1 / 1.6));
     element('time-chrome').addEventListener('click', () => void this.save('chrome'));
     element('time-speedscope').addEventListener('click', () => void this.save('speedscope'));
+    element('time-devtools').addEventListener('click', () => this.writeTracks());
     selection.listen((lit) => this.light(lit === null ? null : lit.kernels));
     new ResizeObserver(() => this.drawRoofline()).observe(this.roofline);
   }
@@ -242,6 +244,20 @@ export class TimeView {
   private async save(form: 'chrome' | 'speedscope'): Promise<void> {
     const text = await this.of.lab().trace(form);
     download(form === 'chrome' ? 'sinter-trace.json' : 'sinter.speedscope.json', 'application/json', text);
+  }
+
+  /** The run that is chosen, or all of them. */
+  private writeTracks(): void {
+    if (this.lanes === null) return;
+    const { data } = this.lanes;
+    const run = Number(this.step.value);
+    const [from, to] = Number.isNaN(run) ? [0, data.totalMs] : [data.runs[2 * run], data.runs[2 * run + 1]];
+    const properties = (slice: number): [string, string][] => {
+      const { kind, engine, gflops, gbps } = data.kernels[data.kernel[slice]];
+      return [['Kind', `${kind}, ${engine}`], ['GFLOP/s', significant(gflops)], ['GB/s', significant(gbps)]];
+    };
+    const written = writeTracks(data, from, to, properties);
+    setText(element('time-note'), `${plural(written, 'slice')} are tracks of a recording in the Performance panel that has been running since before the profile.`);
   }
 
   private select(found: Found | null): void {

@@ -21,10 +21,12 @@ export async function profile(source: string, options: sn.CompileOptions, times:
   const { program, inputs } = await toLookAt(source);
   const run = sn.jit(program, options);
   const once = (): void => sn.dispose(run(...inputs));
+  let epoch: number;
   try {
     const begin = performance.now();
     do once();
     while (performance.now() - begin < WARM_UP_MS);
+    epoch = performance.timeOrigin + performance.now();
     last = await sn.profile(
       () => {
         for (let i = 0; i < times; i++) once();
@@ -38,6 +40,7 @@ export async function profile(source: string, options: sn.CompileOptions, times:
   const { totalMs, kernels, spans, runs, compiles, workers, lostSpans } = last;
   const number = new Map(kernels.map(({ name, kind }, i) => [`${kind} ${name}`, i]));
   return {
+    epoch,
     totalMs,
     kernels,
     workers,

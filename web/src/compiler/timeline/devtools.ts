@@ -1,0 +1,37 @@
+// A profile as tracks of the browser's own tools: a lane for each thread in the Performance panel, by measures that carry what
+// Chromium's DevTools look for. Whoever records there while the program runs finds the kernels beside all else.
+
+import type { Profiled } from '../protocol.ts';
+
+/** More measures at once would stop the page. */
+const MOST = 20_000;
+const COLOURS = ['primary', 'primary-light', 'secondary', 'secondary-light', 'tertiary', 'tertiary-light'];
+
+/** Writes the slices between two moments of the profile, the first of them where there are too many; returns how many. */
+export function writeTracks(data: Profiled, from: number, to: number, properties: (slice: number) => [string, string][]): number {
+  const { begin, end, worker, kernel, kernels, step } = data;
+  const own = Array.from(begin, (_, slice) => slice).filter((slice) => end[slice] > from && begin[slice] < to).slice(0, MOST);
+  const zero = data.epoch - performance.timeOrigin;
+  const names = new Set<string>();
+  for (const slice of own) {
+    const { name } = kernels[kernel[slice]];
+    names.add(name);
+    performance.measure(name, {
+      start: Math.max(0, zero + begin[slice]),
+      end: Math.max(0, zero + end[slice]),
+      detail: {
+        devtools: {
+          dataType: 'track-entry',
+          trackGroup: 'Sinter',
+          track: `Thread ${worker[slice] + 1}`,
+          color: COLOURS[step[slice] % COLOURS.length],
+          properties: properties(slice),
+          tooltipText: name,
+        },
+      },
+    });
+  }
+  // The tools have them; the page's own list of measures need not grow.
+  for (const name of names) performance.clearMeasures(name);
+  return own.length;
+}
