@@ -120,6 +120,35 @@ describe('files of the playground', () => {
     assert.equal(settings.batch, 128);
   });
 
+  test('a view of any tab is a picture, as PNG and as SVG', async () => {
+    await page.goto(`${server.url}?example=xor`);
+    await ready();
+    const size = (bytes) => [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+    for (const [place, title] of [['training', 'Loss'], ['bench', 'Figures'], ['compiler', 'Switches']]) {
+      await page.click(by(`tab-${place}`));
+      await page.waitForTimeout(1000);
+      await page.click(`${by('pictures')} summary`);
+      // The list is that of the tab.
+      await wait((view) => [...document.querySelectorAll('[data-testid=picture-view] option')].some(({ textContent }) => textContent === view), title);
+      await page.selectOption(by('picture-view'), title);
+      const png = readFileSync(await saved('picture-png'));
+      assert.equal(png.subarray(1, 4).toString(), 'PNG');
+      assert.ok(size(png).every((pixels) => pixels > 100), size(png).join());
+      const path = await saved('picture-svg');
+      const svg = readFileSync(path, 'utf8');
+      assert.match(svg, /^<svg /);
+      assert.ok(svg.includes(title));
+      const width = await page.evaluate(async (text) => {
+        const image = new Image();
+        image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
+        await image.decode();
+        return image.naturalWidth;
+      }, svg);
+      assert.ok(width > 100, String(width));
+      await page.keyboard.press('Escape');
+    }
+  });
+
   test('the page did nothing that it should not', () => {
     assert.deepEqual(faults, []);
   });

@@ -29,6 +29,7 @@ import { LessonCard } from './views/lesson.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
 import { OwnViews } from './views/own.ts';
+import { Pictures } from './views/pictures.ts';
 import { Places } from './views/places.ts';
 import { PrecisionCard } from './views/precision.ts';
 import { PredictionView } from './views/prediction.ts';
@@ -417,6 +418,7 @@ shown.subscribe((program, change) => {
   loaded = '';
 });
 element('trust').addEventListener('click', () => shown.trust());
+new Pictures();
 const share = new ShareBox({ place: () => places.current, weights: () => trainer.send({ type: 'weights' }), history, run });
 document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
 
