@@ -84,9 +84,8 @@ static void close_lanes(const sn_walk *k, int opened) {
 
 static const uint64_t zeros[2], byte_ones[2] = {0x0101010101010101u, 0x0101010101010101u};
 
-/* The low bytes of 32-bit lanes, and the low halves. */
+/* The low bytes of 32-bit lanes. */
 static const uint8_t low_bytes[16] = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
-static const uint8_t low_halves[16] = {0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13};
 
 /* Elements of one or two bytes are 32-bit lanes here: bools masks, all else bits as strips have
  * them. */
@@ -118,12 +117,12 @@ static void load_splat(const sn_walk *k, const sn_leaf *leaf, uint32_t local) {
 
 static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_load32_zero,
-                                   [2] = SN_WASM_v128_load64_zero,
+                                   [2] = SN_WASM_i32x4_load16x4_u, /* spread already */
                                    [4] = SN_WASM_v128_load,
                                    [8] = SN_WASM_v128_load};
   const uint32_t offset = push_address(k, leaf, 2 * half);
   sn_emit_memory(k->w, ops[item_bytes(leaf)], offset);
-  if (is_narrow(leaf)) spread(k->w, leaf);
+  if (item_bytes(leaf) == 1) spread(k->w, leaf);
   sn_emit_set(k->w, local);
 }
 
@@ -263,7 +262,10 @@ static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec n
   push_stored(k, leaf, node);
   if (is_narrow(leaf)) {
     sn_write_peek(&k->writer, node);
-    sn_emit_16(k->w, SN_WASM_i8x16_shuffle, bytes ? low_bytes : low_halves);
+    if (bytes)
+      sn_emit_16(k->w, SN_WASM_i8x16_shuffle, low_bytes);
+    else
+      sn_emit(k->w, SN_WASM_i16x8_narrow_i32x4_u); /* bits without a sign above them */
     sn_emit_lane_memory(k->w, bytes ? SN_WASM_v128_store32_lane : SN_WASM_v128_store64_lane, offset,
                         0);
   } else {

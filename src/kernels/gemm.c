@@ -52,7 +52,7 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
       sn_pack_nests(dtype, to, base, across, w + i, n, along, p, k, &s->walk.bounds, s->panel);
   }
   const int64_t elements = sn_gemm_panels(s, width) * s->panel * k;
-  if (s->walk.small) s->walk.widen(panels, panels, panels, panels, elements, false);
+  if (s->walk.widen) s->walk.widen(panels, panels, panels, panels, elements, false);
   if (s->walk.to_float) s->walk.to_float(panels, panels, panels, panels, elements, false);
 }
 

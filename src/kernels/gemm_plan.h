@@ -14,7 +14,7 @@ typedef struct sn_gemm_walk {
   sn_bounds bounds; /* outside of them it is 0, and a product is packed always */
   /* SN_F32, or the small dtype in which the operand is stored: it is packed always, cast there. */
   sn_dtype small;
-  sn_strip_fn *widen;    /* its bits to values of its wide dtype */
+  sn_strip_fn *widen;    /* bits that were packed to values of its wide dtype; else NULL */
   sn_strip_fn *to_float; /* and these to float32, where they are integers; else NULL */
 } sn_gemm_walk;
 

@@ -10,6 +10,7 @@
 
 #include "kernels/elements.h"
 #include "kernels/kernel.h"
+#include "kernels/pack.h"
 
 /* Rows of results up to which packing B is worth sparing: 1.25x at 16 of them, 1.05x at 256. */
 enum { KEEP_ROWS = 256 };
@@ -37,6 +38,7 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
   const sn_dtype wide = sn_dtype_wide(f->dtype);
   if (wide == f->dtype) return walk;
   walk.small = f->dtype;
+  if (wide == SN_F32 && sn_pack_widens) return walk;
   walk.widen = sn_strips_cast(strips, f->dtype, wide);
   if (wide == SN_I32) walk.to_float = sn_strips_cast(strips, wide, SN_F32);
   return walk;

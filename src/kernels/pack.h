@@ -23,8 +23,11 @@
 /* Panels whose rows are read together where they lie together: that many streams are written at once. */
 #define SN_PACK_TOGETHER 8
 
+/* Whether panels of float16 and bfloat16 have values; else they have bits, as those of other small dtypes. */
+extern const bool sn_pack_widens;
+
 /* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. Of a
- * small dtype they have its bits, in 32 each. */
+ * small dtype they have its bits, in 32 each, or its values. */
 void sn_pack_panels(sn_dtype dtype, void *panels, const void *source, const ptrdiff_t *offsets,
                     int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
 

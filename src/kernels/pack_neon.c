@@ -1,3 +1,7 @@
 #define SN_PACK_WIDTHS_f32(WIDTH, WIDTHS) WIDTH(4) WIDTH(8) WIDTH(12)
 #define SN_PACK_WIDTHS_f64(WIDTH, WIDTHS) WIDTH(4) WIDTH(6) WIDTH(8)
+#define SN_PACK_HALF(s) pack_bits
 #include "kernels/pack.inc"
+
+/* Strip kernels have wider vectors. */
+const bool sn_pack_widens = false;

@@ -47,7 +47,7 @@ ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(item) *restri
     }
     for (; p < k; p++, out += width)
 #pragma GCC unroll 4
-      for (int r = 0; r < T(LANES); r++) out[r] = row[r][p];
+      for (int r = 0; r < T(LANES); r++) out[r] = T(value)(row[r][p]);
   }
 }
 
@@ -56,9 +56,9 @@ static void T(gather)(T(real) *restrict to, const T(item) *restrict from, const 
                       ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   for (ptrdiff_t p = 0; p < k; p++) {
     if (offsets)
-      for (ptrdiff_t w = 0; w < width; w++) to[w] = from[offsets[w]];
+      for (ptrdiff_t w = 0; w < width; w++) to[w] = T(value)(from[offsets[w]]);
     else
-      for (ptrdiff_t w = 0; w < width; w++) to[w] = from[w * ws];
+      for (ptrdiff_t w = 0; w < width; w++) to[w] = T(value)(from[w * ws]);
     for (ptrdiff_t w = width; w < panel; w++) to[w] = 0;
     to += panel;
     from += ks;
