@@ -125,9 +125,12 @@ test('training that is ended and resumed has equal bits and one row for each ste
   const { model, args } = await exported('cnn');
   const here = await trainHere(model, STEPS);
   const [kept, out, csv] = [file('resumed'), file('resumed.safetensors'), file('resumed.csv')];
+  let before = 0;
   for (const steps of [7, 7, 23, 40]) {
-    const { status, stderr } = train([...args.slice(0, -1), steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out, '--losses', csv]);
+    const { status, stdout, stderr } = train([...args.slice(0, -1), steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out, '--losses', csv]);
     assert.deepEqual([status, stderr], [0, '']);
+    assert.ok(stdout.startsWith(`${steps - before} steps in `), stdout); // from the newest of the two checkpoints
+    before = steps;
   }
   assert.deepEqual(readFileSync(out), here.params);
   assert.deepEqual(lossesIn(csv).map(([step]) => step), here.losses.map((_, i) => i + 1));
@@ -258,6 +261,7 @@ test('wrong arguments and files have exit codes, and a line that says what', asy
     [[step, '--steps', 1, '--data', written('shape.npy', header('(50, 10)', '(-1, 10)')), '--labels', y], 3, /shape is not one/],
     [[step, '--steps', 1, '--data', written('huge.npy', header('(50, 10), }          ', '(99999999999, 99999999999), }'.slice(0, 21))), '--labels', y], 3, /damaged/],
     [[step, '--steps', 1, '--data', written('twice.npy', header("'descr'", "'shape'")), '--labels', y], 3, /damaged/],
+    [[step, '--steps', 1, '--data', written('bools.npy', Buffer.concat([header('<f4', '|b1').subarray(0, 128), Buffer.alloc(500, 2)])), '--labels', y], 3, /a bool is neither 0 nor 1/],
     [[...args, '--out', '/no/folder/out'], 5, /cannot write \/no\/folder\/out/],
     [[...args, '--losses', '/no/folder/csv'], 5, /cannot write/],
     [[...args, '--checkpoint', '/no/folder/kept'], 5, /cannot make/],
