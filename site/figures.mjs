@@ -27,18 +27,21 @@ const dateOfMetrics = () => {
 };
 
 const count = (value) => value.toLocaleString('en');
-export const bytes = (value) => (value < 1e6 ? `${(value / 1e3).toPrecision(3)} kB` : `${(value / 1e6).toPrecision(3)} MB`);
+export const bytes = (value) => (value === 0 ? '0' : value < 1e6 ? `${(value / 1e3).toPrecision(3)} kB` : `${(value / 1e6).toPrecision(3)} MB`);
 const flops = (value) => (value < 1e6 ? count(value) : value < 1e9 ? `${(value / 1e6).toPrecision(3)} M` : `${(value / 1e9).toPrecision(3)} G`);
 
 const table = (head, rows) => `| ${head.join(' | ')} |\n|---|${'---:|'.repeat(head.length - 1)}\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`;
 
 const programs = (metrics) => Object.entries(metrics).filter(([, { kernels }]) => kernels !== undefined);
 
+/** How many times less memory a plan takes; where nothing is left in between, all of it. */
+const lessBy = ({ naiveBytes, arenaBytes }) => (arenaBytes === 0 ? 'all' : `${(naiveBytes / arenaBytes).toFixed(1)} x`);
+
 /** The page of the figures, as Markdown. */
 const benchmarks = () => {
   const metrics = readMetrics();
   const date = dateOfMetrics();
-  const rows = programs(metrics).map(([name, m]) => [name, count(m.nodes), count(m.kernels), bytes(m.arenaBytes), bytes(m.naiveBytes), `${(m.naiveBytes / Math.max(m.arenaBytes, 1)).toFixed(1)} x`, flops(m.flops)]);
+  const rows = programs(metrics).map(([name, m]) => [name, count(m.nodes), count(m.kernels), bytes(m.arenaBytes), bytes(m.naiveBytes), lessBy(m), flops(m.flops)]);
   const files = Object.entries(metrics).filter(([, { gzipBytes }]) => gzipBytes !== undefined).map(([name, m]) => [`\`${name}\``, bytes(m.bytes), bytes(m.gzipBytes)]);
   return `# Benchmarks
 
@@ -49,7 +52,7 @@ depends on the machine, so it is measured where it matters: on yours.
 ## What the compiler makes of programs
 
 Nodes are the ops of the program after its passes, kernels the loops that run. The arena is the one block of memory that all
-intermediate results share; without a plan each would have its own.
+intermediate results share; without a plan each would have its own. Where one kernel does everything, nothing is in between.
 
 ${table(['program', 'nodes', 'kernels', 'arena', 'without a plan', 'less by', 'flops'], rows)}
 
