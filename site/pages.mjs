@@ -1,5 +1,5 @@
 // pages.mjs - the pages of the site: from which Markdown file of the repository each comes, in the order in which they are
-// read. There is no second list; the landing page is README.md's own (landing.mjs).
+// read. There is no second list; the landing page is README.md's own (landing.mjs). A guide that is not named here comes last.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../scripts/lib/proc.mjs';
@@ -25,6 +25,13 @@ const page = (source, file, title) => {
 };
 const listed = (files) => Object.entries(files).map(([source, [name, title]]) => page(source, `${name}.html`, title));
 
+/** Guides by their files, those of docs/ that nothing here names behind the others. */
+const guides = () => {
+  const named = { ...GUIDES, ...FIGURES };
+  const others = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && !(`docs/${name}` in named)).sort();
+  return [...listed(GUIDES), ...others.map((name) => page(`docs/${name}`, name.replace('.md', '.html')))];
+};
+
 const reference = () => {
   const folder = 'docs/reference';
   const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md') && name !== 'README.md');
@@ -35,7 +42,7 @@ const reference = () => {
 /** Sections of the menu with their pages. `made`: pages that have no Markdown file. */
 export const sectionsOf = (made) => [
   { title: 'Tutorials', pages: TUTORIALS.map((name) => page(`docs/tutorials/${name}.md`, `tutorials/${name}.html`)) },
-  { title: 'Guides', pages: listed(GUIDES) },
+  { title: 'Guides', pages: guides() },
   { title: 'Figures', pages: [...listed(FIGURES), ...made] },
   { title: 'Reference', pages: reference() },
   { title: 'Inside', pages: listed(INSIDE) },
