@@ -27,15 +27,7 @@ static void drop(sn_executable *exe) {
 }
 
 static sn_status compile(const sn_device *device, sn_program_code *program, sn_executable **out) {
-  sn_executable *exe;
-  SN_TRY(sn_cpu_compile(device, program, &exe));
-  const sn_status status = hang_in(device, exe);
-  if (status) {
-    drop(exe);
-    return status;
-  }
-  *out = exe;
-  return SN_OK;
+  return sn_cpu_compile_with(device, program, hang_in, drop, out);
 }
 
 static void release(sn_executable *exe) {

@@ -77,6 +77,19 @@ sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_e
   return SN_OK;
 }
 
+sn_status sn_cpu_compile_with(const sn_device *device, sn_program_code *program,
+                              sn_status (*hang_in)(const sn_device *, sn_executable *),
+                              void (*drop)(sn_executable *), sn_executable **out) {
+  sn_executable *exe;
+  SN_TRY(sn_cpu_compile(device, program, &exe));
+  const sn_status status = hang_in(device, exe);
+  if (status)
+    drop(exe);
+  else
+    *out = exe;
+  return status;
+}
+
 void sn_cpu_release(sn_executable *exe) { sn_executable_forget(exe); }
 
 sn_status sn_cpu_views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out) {

@@ -6,6 +6,13 @@
 
 sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_executable **out);
 void sn_cpu_release(sn_executable *exe);
+
+/* The same with code of a further kind: hang_in gives it to a program and its regions, drop takes it from them, also where
+ * hang_in has failed half way. */
+sn_status sn_cpu_compile_with(const sn_device *device, sn_program_code *program,
+                              sn_status (*hang_in)(const sn_device *, sn_executable *),
+                              void (*drop)(sn_executable *), sn_executable **out);
+
 sn_status sn_cpu_allocate(sn_device *device, size_t bytes, void **out);
 void sn_cpu_deallocate(sn_device *device, void *memory, size_t bytes);
 sn_status sn_cpu_views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out);
