@@ -34,7 +34,7 @@ const sn_target sn_cpu_target = {
               .most_segments = 8,
 #ifdef SINTER_TEST
               .remade_bytes = 4 * 1024,
-              .copies = 3,
+              .copies = 4,
               .product_terms = 64,
               .gathered_row = 2,
               .lookup_row = 2,
