@@ -526,6 +526,43 @@ static sn_status sink_sets(state *s) {
   return SN_OK;
 }
 
+/* Delaying. A node that makes more than it reads, and reads arguments alone, is better made right before its first
+ * reader than at the beginning: its result is in memory for a shorter time, and arguments are there anyway. */
+static bool is_delayed(const state *s, const set *b) {
+  const sn_node *node = sn_graph_node(s->g, b->first);
+  if (b->level != 1 || b->n_nodes != 1) return false;
+  size_t read = 0;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    read += sn_type_bytes(&s->g->nodes[sn_graph_inputs(s->g, b->first)[k]].type);
+  return sn_type_bytes(&node->type) > read;
+}
+
+/* The level at which a node's inputs are read; `read`: where the node itself is. */
+static uint32_t reading_level(state *s, sn_id id, const uint32_t *read) {
+  const sn_id at = s->owner[id] == SN_NONE ? id : s->owner[id];
+  return s->set_of[at] == SN_NONE ? read[id] : s->sets[find(s, s->set_of[at])].level;
+}
+
+static sn_status delay_sets(state *s) {
+  const sn_graph *g = s->g;
+  uint32_t *read; /* per node: the level of its first reader, or SN_NONE */
+  SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *read, (void **)&read));
+  for (size_t i = 0; i < g->n_nodes; i++) read[i] = SN_NONE;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
+    if (!s->live[id]) continue;
+    if (s->set_of[id] != SN_NONE && read[id] != SN_NONE) {
+      set *own = &s->sets[find(s, s->set_of[id])];
+      if (own->first == id && is_delayed(s, own)) own->level = read[id] - 1;
+    }
+    const uint32_t level = reading_level(s, id, read);
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+      const sn_id x = sn_graph_inputs(g, id)[k];
+      if (level < read[x]) read[x] = level;
+    }
+  }
+  return SN_OK;
+}
+
 /* Numbers the sets by level, then by first node. */
 static sn_status number_sets(state *s, sn_partition *out) {
   uint32_t *number, *at, deepest = 0;
@@ -580,6 +617,7 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const s
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
   if (fusion) SN_TRY(sink_sets(&s));
+  SN_TRY(delay_sets(&s));
   *out = (sn_partition){.target = target, .fusion = fusion, .set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;

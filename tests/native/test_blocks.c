@@ -89,6 +89,25 @@ static void gradients_are_those_of_the_numbers(void **state) {
   for (int i = 0; i < 6; i++) assert_float_equal(values[i], 248, 1e-4);
 }
 
+/* A weight's numbers are in memory while they are multiplied, not from the beginning. */
+static void numbers_are_made_when_they_are_read(void **state) {
+  (void)state;
+  enum { LAYERS = 8, SIZE = 64, BYTES = SIZE / 32 * 34 };
+  sn_tensor *in[1 + LAYERS] = {sn_placeholder(ctx, SN_F32, 2, (int64_t[]){2, SIZE})}, *y = in[0],
+                    *dx;
+  for (int i = 1; i <= LAYERS; i++) {
+    in[i] = sn_placeholder(ctx, SN_U8, 2, (int64_t[]){SIZE, BYTES});
+    y = sn_tanh(sn_matmul_blocks(y, in[i], SN_BLOCK_Q8_0));
+  }
+  assert_int_equal(sn_gradients(sn_sum(y, SN_ALL_AXES, false), in, 1, &dx), SN_OK);
+  sn_program *program;
+  sn_program_info info;
+  assert_int_equal(sn_compile(ctx, in, 1 + LAYERS, &dx, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  sn_program_release(program);
+  assert_in_range(info.arena_bytes, 1, 3 * SIZE * SIZE * sizeof(float));
+}
+
 static void refuses(sn_tensor *made, sn_status status, const char *text) {
   assert_null(made);
   assert_int_equal(sn_error_status(ctx), status);
@@ -125,6 +144,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_have_the_bits_of_the_reference),
       cmocka_unit_test_setup_teardown(gradients_are_those_of_the_numbers, open_context,
+                                      close_context),
+      cmocka_unit_test_setup_teardown(numbers_are_made_when_they_are_read, open_context,
                                       close_context),
       cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, open_context, close_context),
   };
