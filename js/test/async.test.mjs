@@ -1,6 +1,5 @@
 // await data() leaves the caller's thread free; a worker that dies rejects, never hangs, never lies.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import * as sn from '../dist/index.js';
@@ -141,8 +140,7 @@ test('a synchronous call while a worker is being terminated', async () => {
     const pending = [x.mul(2), x].map((t) => f(t).data().then(() => 'value', (error) => error.code));
     if (round % 3) await setTimeout(round);
     const alive = workers.filter((worker) => worker.threadId > 0);
-    const exit = once(alive[round % alive.length], 'exit');
-    alive[round % alive.length].terminate();
+    const ended = kill(alive[round % alive.length]);
     for (const call of [() => step(x), () => f(x)]) {
       try {
         assert.equal(call().item(), right);
@@ -151,7 +149,7 @@ test('a synchronous call while a worker is being terminated', async () => {
       }
     }
     for (const what of await Promise.all(pending)) assert.match(what, /value|worker/);
-    await exit;
+    await ended;
   }
 });
 
