@@ -8,7 +8,7 @@ import { serve } from '../../scripts/serve.mjs';
 const PATIENCE_MS = 60_000;
 const get = (page, id) => page.locator(`[data-testid=${id}]`);
 const said = (page, words) => page.waitForFunction(
-  (source) => new RegExp(source).test(document.querySelector('[data-testid=program-problem]').textContent),
+  (source) => new RegExp(source).test(document.querySelector('[data-testid=program-problem]')?.textContent ?? ''),
   words, { timeout: PATIENCE_MS },
 );
 const flip = (page) => page.evaluate(() => document.querySelector('[data-testid=switch-device]').click());
