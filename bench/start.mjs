@@ -1,41 +1,75 @@
-// start.mjs [ADDRESS...] - how pages of web/dist begin: the first paint, and the longest that the page was blocked while it
-// started (tasks above 50 ms are what browsers call long). The median and the best of some openings of each, in turns. A page
-// that trains is left alone until it could be started.
+// start.mjs [ADDRESS...] - how long pages of web/dist are blocked (tasks above 50 ms are what browsers call long): while they
+// start, with their first paint, and while a tab of the playground is opened for the first time. Some openings of each, in
+// turns: the longest task of each by the clock, and by the processor's time that it took, which says the same on a busy
+// machine. A page that trains is left alone until it could be started.
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
 import { main } from '../scripts/lib/proc.mjs';
 import { serve } from '../scripts/serve.mjs';
 
 const OPENINGS = 7;
+const LONG_MS = 50;
 const REST_MS = 500;
+const TAB_REST_MS = 2500;
 const ADDRESSES = ['', '?example=xor', '#compiler', '#bench', 'docs/', 'docs/tutorials/first-tensor.html', 'docs/reference/elementwise.html'];
+export const TABS = ['models', 'fit', 'logic', 'compiler', 'bench'];
 
-/** In the page, before anything else. */
-const observe = () => {
-  window.longest = 0;
-  window.long = 0;
-  new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) {
-      window.longest = Math.max(window.longest, duration);
-      window.long += 1;
-    }
-  }).observe({ type: 'longtask', buffered: true });
+const isReady = () => document.body.dataset.phase !== undefined && document.body.dataset.phase !== 'loading';
+
+/** The tasks of the main thread of `page` while `what` goes on, as { wall, cpu } in ms, the longest first. */
+const tasksDuring = async (page, what) => {
+  const browser = await page.context().browser().newBrowserCDPSession();
+  const events = [];
+  browser.on('Tracing.dataCollected', ({ value }) => events.push(...value));
+  await browser.send('Tracing.start', { traceConfig: { includedCategories: ['toplevel', 'devtools.timeline'] }, transferMode: 'ReportEvents' });
+  await what();
+  const complete = new Promise((resolve) => { browser.once('Tracing.tracingComplete', resolve); });
+  await browser.send('Tracing.end');
+  await complete;
+  await browser.detach();
+  const { origin } = new URL(page.url());
+  const ours = new Set(events.filter(({ args }) => JSON.stringify(args).includes(origin)).map(({ pid }) => pid));
+  const threads = new Set(events.filter(({ name, pid, args }) => name === 'thread_name' && args.name === 'CrRendererMain' && ours.has(pid))
+    .map(({ pid, tid }) => `${pid} ${tid}`));
+  return events.filter(({ name, ph, pid, tid }) => ph === 'X' && /RunTask$/.test(name) && threads.has(`${pid} ${tid}`))
+    .map(({ dur, tdur }) => ({ wall: dur / 1000, cpu: (tdur ?? dur) / 1000 }))
+    .sort((a, b) => b.wall - a.wall);
 };
 
-const openOnce = async (browser, url) => {
+const longest = (tasks, time) => tasks.reduce((most, task) => Math.max(most, task[time]), 0);
+
+const figuresOf = (tasks, paint = NaN) => ({
+  paint, wall: longest(tasks, 'wall'), cpu: longest(tasks, 'cpu'), long: tasks.filter(({ wall }) => wall > LONG_MS).length,
+});
+
+/** A page of its own, in which `what` is done. */
+const withPage = async (browser, url, what) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  await page.addInitScript(observe);
-  await page.goto(url, { waitUntil: 'load' });
-  if (!url.includes('/docs/')) await page.waitForFunction(() => document.body.dataset.phase !== undefined && document.body.dataset.phase !== 'loading');
-  await page.waitForTimeout(REST_MS);
-  const figures = await page.evaluate(() => ({
-    paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN,
-    longest: window.longest,
-    long: window.long,
-  }));
-  await page.close();
-  return figures;
+  try {
+    return await what(page, async () => {
+      await page.goto(url, { waitUntil: 'load' });
+      if (!url.includes('/docs/')) await page.waitForFunction(isReady);
+      await page.waitForTimeout(REST_MS);
+    });
+  } finally {
+    await page.close();
+  }
 };
+
+/** { paint, wall, cpu, long } of one opening: ms of the first paint, of the longest task, and how many were long. */
+export const openPage = (browser, url) => withPage(browser, url, async (page, open) => {
+  const tasks = await tasksDuring(page, open);
+  return figuresOf(tasks, await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN));
+});
+
+/** The same of a tab that is opened for the first time. */
+export const openTab = (browser, url, tab) => withPage(browser, url, async (page, open) => {
+  await open();
+  return figuresOf(await tasksDuring(page, async () => {
+    await page.click(`#tab-${tab}`);
+    await page.waitForTimeout(TAB_REST_MS);
+  }));
+});
 
 const sorted = (list, name) => list.map((each) => each[name]).sort((a, b) => a - b);
 const both = (list) => `${list[list.length >> 1].toFixed(0).padStart(6)} ${list[0].toFixed(0).padStart(6)}`;
@@ -43,17 +77,18 @@ const both = (list) => `${list[list.length >> 1].toFixed(0).padStart(6)} ${list[
 await main(import.meta.url, async (args) => {
   const server = await serve({ port: 0 });
   const browser = await chromium.launch(chromiumOptions);
-  const addresses = args.length ? args : ADDRESSES;
-  const found = new Map(addresses.map((address) => [address, []]));
+  const pages = (args.length ? args : ADDRESSES).map((address) => ({ title: address || '/', once: () => openPage(browser, `${server.url}${address}`) }));
+  const tabs = (args.length ? [] : TABS).map((tab) => ({ title: `tab ${tab}`, once: () => openTab(browser, server.url, tab) }));
+  const rows = [...pages, ...tabs].map((row) => ({ ...row, found: [] }));
   try {
-    for (let i = 0; i < OPENINGS; i += 1) {
-      for (const address of addresses) found.get(address).push(await openOnce(browser, `${server.url}${address}`));
-    }
+    for (let i = 0; i < OPENINGS; i += 1) for (const { once, found } of rows) found.push(await once());
   } finally {
     await browser.close();
     await server.close();
   }
-  console.log(`${'page'.padEnd(40)} first paint, ms   longest task, ms   tasks above 50 ms`);
-  console.log(`${' '.repeat(40)} median   best   median   best     median`);
-  for (const [address, list] of found) console.log(`${(address || '/').padEnd(40)} ${both(sorted(list, 'paint'))}   ${both(sorted(list, 'longest'))}     ${sorted(list, 'long')[list.length >> 1]}`);
+  console.log(`${'page'.padEnd(40)} first paint, ms   longest task, ms    of the processor   tasks above 50 ms`);
+  console.log(`${' '.repeat(40)} median   best     median   best     median   best     median`);
+  for (const { title, found } of rows) {
+    console.log(`${title.padEnd(40)} ${both(sorted(found, 'paint'))}   ${both(sorted(found, 'wall'))}     ${both(sorted(found, 'cpu'))}     ${sorted(found, 'long')[found.length >> 1]}`);
+  }
 });

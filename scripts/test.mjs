@@ -29,7 +29,7 @@
 // one after another. A suite prints one line, and its output if something failed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.mjs';
 import { build } from './build.mjs';
@@ -76,8 +76,31 @@ const nodeTests = (node, folder, ...options) => nodeTestsIn({}, node, folder, ..
 const nodeTestsIn = (env, node, folder, ...options) => {
   const files = testFiles(folder);
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
+  return nodeTestsOf(files, env, node, ...options);
+};
+
+const nodeTestsOf = (files, env, node, ...options) => {
   const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, ...options];
   return exec(node, [...args, ...files], countNodeTests, env);
+};
+
+/** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
+const TIMED = ['fit', 'llm', 'logic', 'package', 'playground', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
+
+/** The others wait for pages most of the time: two at once. */
+const browserTests = async () => {
+  const isTimed = (file) => TIMED.includes(basename(file, '.test.mjs'));
+  const files = testFiles('tests/browser');
+  const node = newerNode();
+  const parts = [
+    await nodeTestsOf(files.filter((file) => !isTimed(file)), {}, node, '--test-concurrency=2'),
+    await nodeTestsOf(files.filter(isTimed), {}, node, '--test-concurrency=1'),
+  ];
+  return {
+    passed: parts.reduce((sum, { passed }) => sum + passed, 0),
+    failed: parts.reduce((sum, { failed }) => sum + failed, 0),
+    output: parts.map(({ output }) => output).join('\n'),
+  };
 };
 
 /** Vulkan in software: the loader and the driver that Debian's chromium brings. */
@@ -143,7 +166,7 @@ const SUITES = [
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
-    run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
+    run: browserTests },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,

@@ -136,8 +136,32 @@ for (const [name, viewport, colorScheme] of [
       await ready();
       await wait(() => document.querySelector('[data-testid=runs-words]').dataset.differences === '1');
       assert.match(await page.textContent(by('runs-words')), /batch size: 128 → 64/);
+      await page.fill(by('learning-rate'), '0.0005');
+      await page.keyboard.press('Enter');
+      await wait(() => document.querySelector('[data-testid=runs-words]').dataset.differences === '2');
+      assert.match(await page.textContent(by('runs-words')), /learning rate: 0\.001 → 0\.0005; batch size: 128 → 64/);
       await train(60);
       await page.locator(by('inside-view-runs')).screenshot({ path: `build/screenshots/inside-runs-${name}.png` });
+    });
+
+    test('two runs learn at once, and rest together', async () => {
+      const beside = async () => Number((await data('runs-words')).beside);
+      await page.click(by('runs-both'));
+      const from = await step();
+      await page.click(by('start'));
+      await reached(from + 20);
+      await wait(() => Number(document.querySelector('[data-testid=runs-words]').dataset.beside) > 20);
+      assert.match(await page.textContent(by('runs-words')), /^Trained beside this one: .*batch size: 128 → 64/);
+      await page.click(by('pause'));
+      await ready();
+      for (let before = -1; before !== (await beside()); await page.waitForTimeout(300)) before = await beside();
+      const rested = await beside();
+      await page.click(by('step'));
+      await page.waitForTimeout(500);
+      assert.equal(await beside(), rested);
+      await page.locator(by('inside-view-runs')).screenshot({ path: `build/screenshots/inside-both-${name}.png` });
+      await page.click(by('runs-both'));
+      assert.match(await page.textContent(by('runs-words')), new RegExp(`^Kept: .*, ${rested.toLocaleString('en')} step`));
     });
 
     test('dead units are named with their share, and classes of any program are counted', async () => {

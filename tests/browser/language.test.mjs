@@ -80,7 +80,7 @@ describe('the language of the editor', () => {
     for (const name of ['xor', 'cnn', 'physics', 'automaton']) {
       await page.click(`[data-testid=example-${name}]`);
       await page.waitForFunction((wanted) => document.querySelector('[data-testid=lesson]').dataset.program === wanted, name, { timeout: PATIENCE_MS });
-      await page.waitForTimeout(2500);
+      await page.waitForSelector('[data-testid=source-editor] .cm-editor[data-mistakes]', { timeout: PATIENCE_MS });
       const marked = await page.locator(editor('.cm-lintRange-error')).allTextContents();
       assert.deepEqual(marked, [], name);
     }

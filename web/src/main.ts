@@ -1,5 +1,8 @@
 // The page: every message of the trainer goes to the views that show it, and every action of the user
 // becomes a command. The two halves of the program meet only here.
+//
+// The views are made in several tasks, so that none blocks the page for long. Meanwhile nothing reaches them: the trainer
+// says nothing before it is asked (only that it cannot be loaded, which the first views show), and `main` is inert.
 
 import './style/tokens.css';
 import './style/layout.css';
@@ -8,7 +11,7 @@ import './style/panels.css';
 import { TrainerClient } from './state/client.ts';
 import type { RunOf } from './inside/runs.ts';
 import { History } from './state/history.ts';
-import type { About, DigitSample, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
+import type { About, DigitSample, Evaluation, FromTrainer, Phase, Progress, ProgramText } from './state/protocol.ts';
 import { WORDS, type Words } from './state/words.ts';
 import { askedSettings, brought, documented } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
@@ -25,6 +28,7 @@ import { FailureBar } from './views/failure-bar.ts';
 import { count } from './views/format.ts';
 import { InsideSwitch } from './views/inside-switch.ts';
 import { bindKeys } from './views/keys.ts';
+import { nextTask } from './views/tasks.ts';
 import { LessonCard } from './views/lesson.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
@@ -43,17 +47,60 @@ import { WritingView } from './views/writing.ts';
 
 const RECLASSIFY_MS = 250;
 
+/** What the trainer does. */
+let phase: Phase = 'loading';
+/** What it has, or is making. */
+let made: ProgramText | null = null;
+let opened = false;
+/** The graphics processor was lost, and all that lay there: what is made next is made by another worker, with another one. */
+let isLost = false;
+/** A program whose state was loaded: it is there already when it is shown. */
+let loaded = '';
+/** What the page shows of the program that is trained. */
+let about: About | null = null;
+
+let sample: DigitSample | null = null;
+let lastEvaluation: Evaluation | null = null;
+
+const failureBar = new FailureBar();
+const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
+const controls = new Controls({
+  start: () => trainer.send({ type: 'start' }),
+  pause: () => trainer.send({ type: 'pause' }),
+  step: () => trainer.send({ type: 'step' }),
+  reset: () => {
+    shown.trust();
+    train(true);
+  },
+  change: (changed) => {
+    shown.set({ ...shown.program?.settings, ...changed });
+    train(true);
+  },
+  learningRate: (value) => {
+    shown.set({ ...shown.program?.settings, learningRate: value });
+    trainer.send({ type: 'learningRate', value });
+    inside.opened?.change(run());
+  },
+  end: () => trainer.end(),
+});
+
+await nextTask();
 const history = new History();
 const lossChart = new LossChart(history);
 const accuracyChart = new AccuracyChart();
+
+await nextTask();
 const tiles = new Tiles();
 const badge = new CapabilitiesBadge();
 const table = new OpTable();
+
+await nextTask();
 const digits = new DigitGrid();
 const prediction = new PredictionView();
 const story = new Story();
 const writing = new WritingView();
-const failureBar = new FailureBar();
+
+await nextTask();
 const saves = new SavesView({
   save: () => trainer.send({ type: 'save' }),
   load: (file) => trainer.send({ type: 'load', file }),
@@ -75,26 +122,6 @@ const trainedOn = new TrainedOnSwitch(() => {
 });
 const traceButton = element<HTMLButtonElement>('trace');
 
-const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
-const controls = new Controls({
-  start: () => trainer.send({ type: 'start' }),
-  pause: () => trainer.send({ type: 'pause' }),
-  step: () => trainer.send({ type: 'step' }),
-  reset: () => {
-    shown.trust();
-    train(true);
-  },
-  change: (changed) => {
-    shown.set({ ...shown.program?.settings, ...changed });
-    train(true);
-  },
-  learningRate: (value) => {
-    shown.set({ ...shown.program?.settings, learningRate: value });
-    trainer.send({ type: 'learningRate', value });
-  },
-  end: () => trainer.end(),
-});
-
 const inside = new InsideSwitch(
   async (root) => {
     const { InsideCard } = await import('./inside/card.ts');
@@ -108,27 +135,15 @@ const inside = new InsideSwitch(
         },
         replay: () => trainer.send({ type: 'replay' }),
       },
-      { history, run: run(), digits: digitsShown(), evaluation: lastEvaluation },
+      { history, run: run(), phase, digits: digitsShown(), evaluation: lastEvaluation },
     );
   },
   (error) => failureBar.show({ name: 'LoadError', message: `the views could not be loaded: ${String(error)}`, hint: 'Try again.' }),
 );
 
-/** What the trainer has, or is making. */
-let made: ProgramText | null = null;
-let opened = false;
-/** The graphics processor was lost, and all that lay there: what is made next is made by another worker, with another one. */
-let isLost = false;
-/** A program whose state was loaded: it is there already when it is shown. */
-let loaded = '';
-/** What the page shows of the program that is trained. */
-let about: About | null = null;
-
-let sample: DigitSample | null = null;
-let lastEvaluation: Evaluation | null = null;
 const digitsShown = (): DigitSample | null => (about?.data === 'digits' ? sample : null);
 /** What is trained, for a comparison with another run. */
-const run = (): RunOf => ({ title: shown.entry.title, text: made?.text ?? '', settings: controls.settings });
+const run = (): RunOf => ({ name: made?.name ?? '', title: shown.entry.title, text: made?.text ?? '', settings: controls.settings });
 
 const words = (): Words => WORDS[about?.data ?? 'own'];
 
@@ -286,6 +301,7 @@ function goBack(step: number, rate: number | null): void {
   lossChart.draw();
   accuracyChart.cut(step);
   if (rate !== null) controls.showRate(rate);
+  inside.opened?.change(run());
   controls.say(`Back at step ${count(step)}.`);
 }
 
@@ -305,7 +321,9 @@ function receive(message: FromTrainer): void {
       digits.setSample(message.sample);
       break;
     case 'phase':
-      controls.setPhase(message.phase);
+      phase = message.phase;
+      controls.setPhase(phase);
+      inside.opened?.follow(phase);
       saves.ready = precision.ready = controls.ready;
       break;
     case 'network':
@@ -388,6 +406,7 @@ function receive(message: FromTrainer): void {
   }
 }
 
+await nextTask();
 new DrawPad((pixels) => {
   drawn = pixels;
   if (pixels === null) prediction.clear();
@@ -436,4 +455,7 @@ async function begin(): Promise<void> {
     await shown.choose(name);
   }
 }
-void begin();
+await nextTask();
+void begin().finally(() => {
+  element('main').inert = false;
+});

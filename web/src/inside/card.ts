@@ -3,7 +3,7 @@
 
 import '../style/inside.css';
 import type { Looked } from '../state/inside.ts';
-import type { DigitSample, Evaluation, FromTrainer, Progress } from '../state/protocol.ts';
+import type { DigitSample, Evaluation, FromTrainer, Phase, Progress } from '../state/protocol.ts';
 import type { History } from '../state/history.ts';
 import { create } from '../views/dom.ts';
 import { ConfusionView } from './confusion.ts';
@@ -22,6 +22,7 @@ export interface InsideActions extends RewindActions {
 export interface There {
   history: History;
   run: RunOf;
+  phase: Phase;
   /** Of programs that read digits. */
   digits: DigitSample | null;
   evaluation: Evaluation | null;
@@ -51,6 +52,7 @@ export class InsideCard {
   ) {
     this.rewind = new RewindView(actions);
     this.runs = new RunsView(there.history, there.run);
+    this.runs.follow(there.phase);
     this.setDigits(there.digits, there.evaluation);
     const box = (view: InsideView, { element }: { element: HTMLElement }): HTMLElement => {
       const made = create('section', 'inside-view', create('h3', '', TITLES[view]), element);
@@ -88,6 +90,15 @@ export class InsideCard {
     this.rewind.clear();
     this.memory.clear(step);
     this.look();
+  }
+
+  /** The same run goes on with other settings. */
+  change(run: RunOf): void {
+    this.runs.set(run);
+  }
+
+  follow(phase: Phase): void {
+    this.runs.follow(phase);
   }
 
   evaluated(evaluation: Evaluation): void {

@@ -1,15 +1,18 @@
-// Two runs beside each other: the one that is trained, and one that was kept before. The same axes for both, and in words
-// what was set otherwise.
+// Two runs beside each other: the one that is trained, and one that was kept before, or learns anew at the same time. The same
+// axes for both, and in words what was set otherwise.
 
 import { diffLines } from 'diff';
 import type { Column, History } from '../state/history.ts';
+import type { Phase } from '../state/protocol.ts';
 import { SETTING_LABELS, SETTING_NAMES, formatSetting, type Settings } from '../state/settings.ts';
 import { Chart } from '../views/chart.ts';
 import { create, perFrame, setText } from '../views/dom.ts';
 import { count, plural, short } from '../views/format.ts';
+import { BesideTrainer } from './beside.ts';
 
 /** What a run was made of. */
 export interface RunOf {
+  name: string;
   title: string;
   text: string;
   settings: Settings;
@@ -48,9 +51,13 @@ function differences(before: RunOf, now: RunOf): string[] {
 export class RunsView {
   readonly element = create('div', 'runs');
   private readonly button = create('button', '', 'Keep this run');
+  private readonly both = create('button', '', 'Train both');
   private readonly words = create('p', '');
   private readonly charts: { column: 'mean' | 'norm'; chart: Chart }[];
   private kept: Kept | null = null;
+  /** The kept run, while it is trained anew. */
+  private beside: BesideTrainer | null = null;
+  private phase: Phase = 'paused';
   private isOpen = false;
   private readonly draw = perFrame(() => this.paint());
 
@@ -61,13 +68,17 @@ export class RunsView {
     this.button.type = 'button';
     this.button.dataset.testid = 'runs-keep';
     this.button.addEventListener('click', () => this.keep());
+    this.both.type = 'button';
+    this.both.dataset.testid = 'runs-both';
+    this.both.title = 'Trains the kept run anew, beside this one: both share the cores';
+    this.both.addEventListener('click', () => this.trainBoth());
     this.words.dataset.testid = 'runs-words';
     this.words.setAttribute('role', 'status');
     const key = create('p', 'key', create('i', 'kept'), 'kept ', create('i', 'loss'), 'now');
     const charts = (['mean', 'norm'] as const).map((column) => ({ column, box: create('div', 'plot') }));
     const titles = { mean: 'Loss, running mean', norm: 'Gradient norm' };
     const plots = charts.map(({ column, box }) => create('div', '', create('h4', '', titles[column]), box));
-    this.element.append(create('div', 'buttons', this.button), this.words, key, create('div', 'pair', ...plots));
+    this.element.append(create('div', 'buttons', this.button, this.both), this.words, key, create('div', 'pair', ...plots));
     this.charts = charts.map(({ column, box }) => ({
       column,
       chart: new Chart(box, {
@@ -87,14 +98,26 @@ export class RunsView {
 
   /** Another run begins; the one before is kept, if this is open. */
   begin(run: RunOf): void {
-    if (this.isOpen && this.history.steps.length > 1) this.keep();
+    if (this.isOpen && this.beside === null && this.history.steps.length > 1) this.keep();
+    this.set(run);
+  }
+
+  /** The run goes on with other settings. */
+  set(run: RunOf): void {
     this.run = run;
     this.say();
+  }
+
+  /** What the page's training does; the run beside it does the same. */
+  follow(phase: Phase): void {
+    this.phase = phase;
+    this.beside?.follow(phase);
   }
 
   set open(on: boolean) {
     this.isOpen = on;
     if (on) this.draw();
+    else this.endBeside();
   }
 
   /** There is news of the run that is trained. */
@@ -102,7 +125,33 @@ export class RunsView {
     if (this.isOpen) this.draw();
   }
 
+  private trainBoth(): void {
+    const { kept } = this;
+    if (this.beside !== null) this.endBeside();
+    else if (kept !== null) {
+      this.beside = new BesideTrainer(kept, kept.settings, () => {
+        this.say();
+        this.draw();
+      });
+      this.beside.follow(this.phase);
+    }
+    this.say();
+    this.draw();
+  }
+
+  /** What it has learnt so far is what is kept. */
+  private endBeside(): void {
+    const { beside, kept } = this;
+    if (beside === null || kept === null) return;
+    beside.close();
+    const { steps, mean, norm } = beside.history;
+    if (steps.length > 1) this.kept = { ...kept, steps, mean, norm };
+    this.beside = null;
+    this.say();
+  }
+
   private keep(): void {
+    this.endBeside();
     const { steps, mean, norm } = this.history;
     this.kept = { ...this.run, steps: [...steps], mean: [...mean], norm: [...norm] };
     this.say();
@@ -110,18 +159,24 @@ export class RunsView {
   }
 
   private say(): void {
-    const { kept, run } = this;
+    const { kept, run, beside } = this;
+    this.both.disabled = kept === null;
+    this.both.setAttribute('aria-pressed', String(beside !== null));
+    this.words.dataset.beside = String(beside?.history.last === null ? 0 : (beside?.history.steps.at(-1) ?? 0));
     if (kept === null) {
       setText(this.words, 'Train for a while; then change a setting or the program: the run before is kept, and both are drawn.');
       return;
     }
     const found = differences(kept, run);
-    setText(this.words, `Kept: ${kept.title}, ${plural(kept.steps.at(-1) ?? 0, 'step')}. ${found.length === 0 ? 'Nothing is set otherwise now.' : `Set otherwise now - ${found.join('; ')}.`}`);
+    const steps = beside?.history.steps ?? kept.steps;
+    const state = beside === null ? 'Kept' : beside.problem !== '' ? `Kept (it does not train: ${beside.problem})` : 'Trained beside this one';
+    setText(this.words, `${state}: ${kept.title}, ${plural(steps.at(-1) ?? 0, 'step')}. ${found.length === 0 ? 'Nothing is set otherwise now.' : `Set otherwise now - ${found.join('; ')}.`}`);
     this.words.dataset.differences = String(found.length);
   }
 
   private paint(): void {
-    const { kept, history } = this;
+    const { history } = this;
+    const kept = this.beside?.history ?? this.kept;
     for (const { column, chart } of this.charts) {
       const before = kept === null ? { steps: [], column: [] } : { steps: kept.steps, column: kept[column] };
       chart.show(joined(before, { steps: history.steps, column: history[column] }));

@@ -65,10 +65,12 @@ export function language(mark: (mistakes: Diagnostic[]) => void): Extension {
     const { doc } = view.state;
     const found = await asked(service.ask('mistakes', [doc.toString()], LIMIT_MS));
     if (found === null || view.state.doc !== doc) return;
+    view.dom.dataset.mistakes = String(found.length);
     mark(found.map(({ from, to, message }) => ({ from, to: Math.min(to, doc.length), message, severity: 'error', source: 'TypeScript' })));
   };
   const soon = (view: EditorView): void => {
     clearTimeout(timer);
+    delete view.dom.dataset.mistakes;
     timer = window.setTimeout(() => void look(view), RESTS_MS);
   };
   return [

@@ -59,6 +59,12 @@ export class TrainerClient {
     this.setBusy(0);
   }
 
+  /** Ends the worker; nothing is sent after this. */
+  close(): void {
+    this.worker.terminate();
+    clearTimeout(this.timer);
+  }
+
   private start(): Worker {
     const worker = new Worker(new URL('../trainer/worker.ts', import.meta.url), {
       type: 'module',
