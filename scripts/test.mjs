@@ -85,7 +85,7 @@ const nodeTestsOf = (files, env, node, ...options) => {
 };
 
 /** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
-const TIMED = ['fit', 'llm', 'logic', 'package', 'playground', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
+const TIMED = ['fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
 
 /** The others wait for pages most of the time: two at once. */
 const browserTests = async () => {
