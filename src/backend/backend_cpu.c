@@ -34,10 +34,12 @@ static sn_status make_control(const sn_device *device, sn_executable *exe, size_
 
 static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_executable *exe) {
   const sn_program_code *program = exe->program;
+  sn_machine machine = device->machine;
+  machine.target = program->groups.target; /* the program's own: its costs may differ */
   for (size_t i = 0; i < program->n_steps; i++) {
     const sn_step *step = &program->steps[i];
     const sn_group *group = &program->groups.groups[step->group];
-    SN_TRY(sn_kernel_make(arena, &device->machine, group, &exe->kernels[i]));
+    SN_TRY(sn_kernel_make(arena, &machine, group, &exe->kernels[i]));
     if (step->kind == SN_STEP_CONTROL) SN_TRY(make_control(device, exe, i));
     if (step->kind == SN_STEP_KERNEL) find_packed(program, group, &exe->kernels[i].packed);
   }

@@ -32,6 +32,9 @@ const sn_target sn_cpu_target = {
               .tasks = 16,
               .least_tasks = 8,
               .most_segments = 8,
+              .worker_ns = 10000, /* waking one and waiting for it takes about a microsecond, and far more when the
+                                     machine is busy */
+              .chunk_ns = 10000,
 #ifdef SINTER_TEST
               .remade_bytes = 4 * 1024,
               .copies = 4,
@@ -44,7 +47,14 @@ const sn_target sn_cpu_target = {
               .chain_points = 1024,
               .segment_terms = 32,
               .segment_results = 400,
-              .segment_work = 1e3},
+              .segment_work = 1e3,
+              .product = {.left_bytes = 6144,
+                          .right_bytes = 128,
+                          .depth = 48,
+                          .flatness = 10,
+                          .task_flops = 2e4,
+                          .shared_task_flops = 1e4,
+                          .direct_task_flops = 2e3}},
 #else
               .remade_bytes = 16 * 1024 * 1024,
               .copies = 16,
@@ -57,6 +67,13 @@ const sn_target sn_cpu_target = {
               .chain_points = 256 * 1024,
               .segment_terms = 512,
               .segment_results = 65536,
-              .segment_work = 1e6},
+              .segment_work = 1e6,
+              .product = {.left_bytes = 384 * 1024, /* it is read once per right panel */
+                          .right_bytes = 2048,
+                          .depth = 512, /* the tile is streamed once per block of k */
+                          .flatness = 10,
+                          .task_flops = 6e6,
+                          .shared_task_flops = 4e6,
+                          .direct_task_flops = 5e5}},
 #endif
 };

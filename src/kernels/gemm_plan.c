@@ -3,31 +3,19 @@
 
 #include <math.h>
 
+#include "kernels/machine.h"
 #include "kernels/pack.h"
 
-/* Blocking. The packed left block is read once per right panel, so it should stay in the
- * second-level cache (384 KB). The tile is streamed once per block of k, so blocks are long; sums
- * taken in sequence are shorter: they keep the error of positive terms within (8 + log2 k) 2^-24 of
- * all. The errors of several sums of 160 make up for each other; a lone one leaves that now and
- * then from 128 terms on. So more than 64 terms, where that is 6 standard deviations off, are two
- * sums at least. */
+/* Blocking. Blocks of k are long (costs.depth); sums taken in sequence are shorter: they keep the error of positive
+ * terms within (8 + log2 k) 2^-24 of all. The errors of several sums of 160 make up for each other; a lone one leaves
+ * that now and then from 128 terms on. So more than 64 terms, where that is 6 standard deviations off, are two sums at
+ * least. */
 #ifdef SINTER_TEST
-enum { SUM = 16, LONE_SUM = 8, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
-enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
-static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
+enum { SUM = 16, LONE_SUM = 8, DIRECT_COLUMNS = 64, LEAST_RUN = 2, ROW_COLUMNS = 64 };
 #else
-enum {
-  SUM = SN_PACK_LONGEST_RUN,
-  LONE_SUM = 64,
-  KC = 512,
-  LEFT_BYTES = 384 * 1024,
-  RIGHT_BYTES = 2048,
-  DIRECT_COLUMNS = 4096
-};
+enum { SUM = SN_PACK_LONGEST_RUN, LONE_SUM = 64, DIRECT_COLUMNS = 4096 };
 /* Runs that pay for being listed, and the columns up to which packing does not pay for itself. */
 enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
-/* A task should outweigh its dispatch and the packing that it does not share with neighbours. */
-static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
 /* More tasks than any usual number of workers, so that the last ones end together; but a product
  * too small for that still gets a few, each a quarter as large, so that not all workers but one
@@ -236,6 +224,10 @@ static void choose_way(sn_gemm *g) {
   set_sides(g);
 }
 
+static const sn_product_costs *costs_of(const sn_gemm *g) {
+  return g->costs ? g->costs : &sn_cpu_target.costs.product;
+}
+
 /* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
  * many whole sums. */
 static void choose_blocks(sn_gemm *g, int64_t k) {
@@ -245,7 +237,7 @@ static void choose_blocks(sn_gemm *g, int64_t k) {
   g->kc = g->sum;
   g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
   if (g->left.run_bytes || g->direct) return;
-  g->kc = ceil_div(ceil_div(k, g->sum), ceil_div(k, KC)) * g->sum;
+  g->kc = ceil_div(ceil_div(k, g->sum), ceil_div(k, costs_of(g)->depth)) * g->sum;
 }
 
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
@@ -260,6 +252,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
 
   const int64_t bytes = (int64_t)sn_gemm_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
+  const sn_product_costs *costs = costs_of(g);
   /* Then tiles may be small and flat: the rows of whatever follows are long. */
   const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   const bool whole = g->direct || (packs_once(g) && (double)g->m * (double)g->n >= WHOLE_POINTS);
@@ -272,14 +265,14 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .right_unit = 16,
                           .flatness = 1,
                           .most = WANTED_TASKS,
-                          .task_flops = DIRECT_TASK_FLOPS};
-  const cutting packed = {.left_most = round_up(LEFT_BYTES / bytes / KC, mr),
-                          .right_most = round_up(RIGHT_BYTES / bytes / (shared ? 2 : 1), nr),
+                          .task_flops = costs->direct_task_flops};
+  const cutting packed = {.left_most = round_up(costs->left_bytes / bytes / costs->depth, mr),
+                          .right_most = round_up(costs->right_bytes / bytes / (shared ? 2 : 1), nr),
                           .left_unit = mr,
                           .right_unit = nr,
-                          .flatness = shared && !g->swapped ? 10 : 1,
+                          .flatness = shared && !g->swapped ? costs->flatness : 1,
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
-                          .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
+                          .task_flops = shared ? costs->shared_task_flops : costs->task_flops};
   choose_tiles(g, g->direct ? &direct : &packed);
   if (g->segments == 1) { /* or else little is packed twice */
     share(g, &g->left, &g->right);

@@ -7,6 +7,7 @@
 #include "fuse/nest.h"
 #include "kernels/strip.h"
 #include "kernels/ukr/ukr.h"
+#include "target/target.h"
 
 /* Where element (w, p) of an operand lies: across A's rows or B's columns, and along k. */
 typedef struct sn_gemm_walk {
@@ -55,6 +56,7 @@ typedef struct sn_gemm {
   int64_t whole_m;   /* 0, or rows of the product that this is a block of: it is computed as that
                         would be, by one worker */
   sn_gemm_sharing sharing;
+  const sn_product_costs *costs; /* NULL: the CPU's */
 
   /* set by sn_gemm_plan */
   int64_t from, to;     /* of the terms that are summed: all, unless a copy is limited */

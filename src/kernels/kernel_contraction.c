@@ -60,6 +60,7 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
                     .k = c->k,
                     .segments = segments,
                     .whole_m = whole_m,
+                    .costs = &machine->target->costs.product,
                     .a = walk_of(strips, &c->factors[0]),
                     .b = walk_of(strips, &c->factors[1])};
   kernel->batch_a = c->factors[0].nests->of[SN_AXIS_BATCH];

@@ -5,13 +5,9 @@
 #include "base/host.h"
 #include "run/poison.h"
 
-/* Work worth less than this many nanoseconds per worker stays on fewer workers: waking one and
- * waiting for it costs about a microsecond, and far more when the machine is busy. */
-#define NS_PER_WORKER 10000.0
+/* Chunks smaller than this asks for spread the work better; from a size on (costs.chunk_ns) they cost nothing to hand
+ * out. */
 #define CHUNKS_PER_WORKER 4
-/* Chunks smaller than CHUNKS_PER_WORKER asks for spread the work better; from this size on they
- * cost nothing to hand out. */
-#define NS_PER_CHUNK 10000.0
 /* An interruptible run looks at the clock after work worth so many nanoseconds. */
 #define NS_PER_LOOK 250000.0
 
@@ -87,18 +83,22 @@ static void timed_units(void *arg, int64_t begin, int64_t end, int worker) {
   sn_profiler_span(t->profiler, worker, t->row, t->step, start, sn_host_now_ms());
 }
 
-static int workers_for(const sn_stage *stage, int available) {
-  const double worth = stage->unit_cost * (double)stage->units / NS_PER_WORKER;
+static const sn_target_costs *costs_of(const sn_executable *exe) {
+  return &exe->program->groups.target->costs;
+}
+
+static int workers_for(const sn_executable *exe, const sn_stage *stage, int available) {
+  const double worth = stage->unit_cost * (double)stage->units / costs_of(exe)->worker_ns;
   if (worth < 2) return 1;
   return worth < available ? (int)worth : available;
 }
 
 /* The units of a chunk. */
-static int64_t grain_for(const sn_stage *stage, int workers) {
+static int64_t grain_for(const sn_executable *exe, const sn_stage *stage, int workers) {
   if (workers == 1) return stage->units;
   const int64_t chunks = (int64_t)workers * CHUNKS_PER_WORKER;
   const int64_t most = (stage->units + chunks - 1) / chunks;
-  const double wanted = NS_PER_CHUNK / stage->unit_cost;
+  const double wanted = costs_of(exe)->chunk_ns / stage->unit_cost;
   return wanted >= (double)most ? most : wanted > 1 ? (int64_t)wanted : 1;
 }
 
@@ -187,9 +187,9 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
     arg = &t;
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
-  const int workers = workers_for(s, sn_pool_workers(run->pool));
+  const int workers = workers_for(exe, s, sn_pool_workers(run->pool));
   if (workers > w->run->place.workers) w->run->place.workers = workers;
-  *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(s, workers), workers);
+  *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(exe, s, workers), workers);
   return true;
 }
 

@@ -26,6 +26,17 @@ typedef struct sn_target_limits {
   size_t alignment;    /* bytes, of each buffer */
 } sn_target_limits;
 
+/* How products are cut. None of these numbers changes a bit. */
+typedef struct sn_product_costs {
+  int64_t left_bytes;  /* of the packed left block of a tile, that should stay in cache */
+  int64_t right_bytes; /* of a row of a tile */
+  int64_t depth;       /* terms that are packed at a time, as whole sums */
+  int64_t flatness;    /* columns per row of a tile where both sides are packed beforehand */
+  double task_flops;   /* that outweigh a task's dispatch and the packing that it does not share */
+  double shared_task_flops; /* where it shares all of it */
+  double direct_task_flops; /* where nothing is packed */
+} sn_product_costs;
+
 typedef struct sn_target_costs {
   int64_t tiny_product; /* multiply-adds up to which products have other bits than larger ones */
   int64_t row_points;   /* of a row that stays in the first cache between its phases, at most */
@@ -62,6 +73,10 @@ typedef struct sn_target_costs {
   /* segments of long sums with few results */
   int64_t segment_terms, segment_results, most_segments;
   double segment_work; /* multiply-adds that are worth a task */
+  sn_product_costs product;
+  /* work for many, in nanoseconds by the costs of ops; no bit depends on it */
+  double worker_ns; /* that is worth one more worker */
+  double chunk_ns;  /* from so much on, a chunk costs nothing to hand out */
 } sn_target_costs;
 
 typedef struct sn_target {
