@@ -100,6 +100,8 @@ typedef struct sn_options {
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
   bool no_jit;                   /* WebAssembly: make no code at run time; the same results */
   bool relaxed_simd;             /* WebAssembly: the engine knows relaxed SIMD */
+  /* Natively: the instruction set to use, as sn_isa names it, among those that the machine has; NULL: the best one. */
+  const char *isa;
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
@@ -398,6 +400,9 @@ typedef struct sn_program_options {
   /* Bytes that the arena keeps within, 0: as many as it takes. Cheap values are made again instead
    * of kept, with the same bits. SN_ERR_ARGUMENT, and how far it came down, if it cannot. */
   size_t memory_budget;
+  /* Tune it by its first calls, unless sn_use_tuned has told of it: they run forms of the program by turns, of which the
+   * quickest is kept. The forms have the same bits. */
+  bool tune;
 } sn_program_options;
 
 /* As sn_compile. options may be NULL. [new, m a] */
@@ -426,6 +431,22 @@ typedef struct sn_program_info {
 } sn_program_info;
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
+
+/* What tuning has tried so far, as JSON, which lives until the program's next text is asked for; NULL in *out if the
+ * program is not one that tunes:
+ *
+ *   { "done": true, "ms": 1.9, "plainMs": 2.1,     of a run as tuned and as it was, from one check by turns
+ *     "trials": [{ "knob": "lanes", "what": "...", "factor": 4, "outcome": "taken", "chosen": true, "ms": 1.9, "bestMs": 2.1 }] }
+ *
+ * outcome: "taken", "lost", "same" (its kernels are those of the best), "refused" (it could not be compiled). [-, m] */
+SN_API sn_status sn_program_tuning(sn_program *program, const char **out);
+
+/* What tuning has found in this context, as text to keep for this machine: it lives until the next call. [-, m] */
+SN_API sn_status sn_tuned(sn_context *ctx, const char **out);
+
+/* Uses what sn_tuned wrote, of any machine: programs that tune are then compiled at once as it says. SN_ERR_ARGUMENT names
+ * a line that is damaged; those before it are used. [-, m a] */
+SN_API sn_status sn_use_tuned(sn_context *ctx, const char *text);
 
 /* What of the program depends on captured tensors alone and is worth keeping: it runs at the first
  * call, and its results are kept with the program and counted as its own. sn_program_describe,

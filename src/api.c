@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "tensor/compose.h"
 #include "tensor/eval.h"
+#include "tensor/tuned.h"
 
 /* ---- context --------------------------------------------------------------------------------- */
 
@@ -45,7 +46,7 @@ static sn_status open_machine(sn_context *ctx, const sn_options *options) {
   ctx->target = sn_cpu_target;
   ctx->target.deterministic = options && options->deterministic;
   return sn_device_open(&ctx->device, &ctx->env, &ctx->target, options ? options->threads : 0,
-                        options && options->relaxed_simd);
+                        options ? options->isa : NULL, options && options->relaxed_simd);
 }
 
 static sn_status new_context(const sn_options *options, sn_context **out) {
@@ -91,6 +92,7 @@ void sn_context_destroy(sn_context *ctx) {
   sn_env *env = &ctx->env;
   if (ctx->device.pool) sn_jobs_collect(ctx, true);
   sn_cache_clear(ctx);
+  sn_tuned_free(ctx);
   sn_storage_trim(&ctx->storages);
   sn_profiler_free(&ctx->profiler);
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "passes/passes.h"
+#include "target/tuning.h"
 
 typedef struct sn_compile_options {
   const sn_target *target; /* that groups are made for */
@@ -16,6 +17,7 @@ typedef struct sn_compile_options {
   bool record;          /* keep what the stages did: see inspect/record.h */
   const bool *donate;   /* per argument, or NULL */
   size_t memory_budget; /* bytes that the arena has to keep within; 0: as many as it takes */
+  sn_tuning tuning;     /* sn_compile_begin follows it: target, fusion and jit are as it says then */
 } sn_compile_options;
 
 /* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result

@@ -303,7 +303,8 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
                                       .passes_off = (uint32_t)switches[0],
                                       .passes_on = (uint32_t)switches[1],
                                       .record = switches[2] != 0,
-                                      .memory_budget = (uint32_t)switches[3]};
+                                      .memory_budget = (uint32_t)switches[3],
+                                      .tune = switches[4] != 0};
   const sn_status status = sn_program_begin_compile(context, inputs, n_inputs, inputs + n_inputs,
                                                     n_outputs, &options, &program);
   sn_host_release(donate, n_inputs + 1);
@@ -395,6 +396,20 @@ const char *sinter_program_note(const sn_program *program) { return sn_program_n
 const char *sinter_program_inspection(const sn_program *program) {
   return sn_program_inspection(program);
 }
+
+const char *sinter_program_tuning(sn_program *program) {
+  const char *json = NULL;
+  sn_program_tuning(program, &json);
+  return json;
+}
+
+const char *sinter_tuned(void) {
+  const char *text = NULL;
+  sn_tuned(context, &text);
+  return text;
+}
+
+sn_status sinter_use_tuned(void) { return sn_use_tuned(context, (const char *)scratch); }
 
 const char *sinter_program_wat(sn_program *program, uint32_t kernel) {
   const char *text = NULL;

@@ -112,7 +112,7 @@ sn_status SN_EXPORT(sinter_jvp)(uint32_t n_outputs, uint32_t n);
  * tensors as outputs */
 sn_status SN_EXPORT(sinter_vmap)(uint32_t n_outputs, uint32_t n);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
- * off, and on, whether to record, the memory budget or 0; compiled by the next one */
+ * off, and on, whether to record, the memory budget or 0, whether to tune; compiled by the next one */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* Compiles for about ms milliseconds; out: whether it is done. */
 sn_status SN_EXPORT(sinter_compile_continue)(sn_program *program, double ms);
@@ -136,6 +136,10 @@ const char *SN_EXPORT(sinter_program_note)(const sn_program *program);
 const void *SN_EXPORT(sinter_step_save)(sn_program *program);
 sn_status SN_EXPORT(sinter_step_init)(sn_program *program); /* out: tensors of the state and the rates */
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
+/* JSON; NULL: it is not one that tunes, or there is no memory for the text. */
+const char *SN_EXPORT(sinter_program_tuning)(sn_program *program);
+const char *SN_EXPORT(sinter_tuned)(void);
+sn_status SN_EXPORT(sinter_use_tuned)(void); /* in: the text */
 const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */
 const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);

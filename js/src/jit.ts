@@ -19,6 +19,7 @@ import { saveProgram } from './saved.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing, replacing } from './trace.js';
+import type { Tuning } from './tune.js';
 import { Traces, type Call, type Trace } from './traces.js';
 
 export interface JitOptions extends CompileOptions {
@@ -45,6 +46,8 @@ export interface Jitted<A extends readonly unknown[], R> {
    * What the function captured is in them. Structures may have arrays, plain objects, Maps and Sets.
    */
   save(...args: A): Uint8Array<ArrayBuffer>;
+  /** What tuning has tried so far for arguments like these; null without option tune, and where tuned.use told of it. */
+  tuning(...args: A): Tuning | null;
   /** Releases the programs; the next call compiles again. */
   dispose(): void;
 }
@@ -279,6 +282,9 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const save = (...args: A): Uint8Array<ArrayBuffer> =>
     useProgram('save', args, ({ program, ...note }) => saveProgram(program, note));
 
+  const tuning = (...args: A): Tuning | null =>
+    useProgram('tuning', args, ({ program }) => JSON.parse(program.tuning() ?? 'null') as Tuning | null);
+
   /** A call whose arguments are trees; own: tensors made of its typed arrays. */
   const callWith = (args: A, own: Tensor[]): R => {
     const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
@@ -307,6 +313,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     traces: { get: () => traces.list },
     compile: { value: compileInTurns },
     save: { value: save },
+    tuning: { value: tuning },
     dispose: {
       value: () => {
         recent = null;

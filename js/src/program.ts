@@ -58,6 +58,11 @@ export interface CompileOptions {
    * for; then on the faster one. So results are to be read by await t.data(). Where there is no device it is the CPU.
    */
   device?: DeviceName | 'auto';
+  /**
+   * true: the first calls, some hundreds, run forms of the program by turns - other tiles, blocks, numbers of lanes, more or
+   * less fused - of which the quickest is kept. Every form has the same bits. See tune and tuned. Default false.
+   */
+  tune?: boolean;
 }
 
 export const COMPILE: OptionSchema<CompileOptions> = {
@@ -68,6 +73,7 @@ export const COMPILE: OptionSchema<CompileOptions> = {
   memoryBudget: 'bytes',
   precision: 'any',
   device: 'any',
+  tune: 'boolean',
 };
 
 export interface ProgramOptions extends CompileOptions {
@@ -156,6 +162,7 @@ export class Program {
       on,
       Number(options.record ?? false),
       Math.min(options.memoryBudget ?? 0, 0xffffffff),
+      Number(options.tune ?? false),
     ]);
     const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     return new Program(
@@ -277,6 +284,14 @@ export class Program {
   /** What the compiler did, as JSON; of a program compiled with `record`, or of its prelude. */
   inspection(part: ProgramPart = 'program'): string {
     return this.#text((rt, address) => rt.exports.sinter_program_inspection(partOf(rt, address, part)));
+  }
+
+  /** What tuning has tried, as JSON; null if it is not one that tunes. */
+  tuning(): string | null {
+    if (this.#address === 0) throw new DisposedError('tuning', 'the program was disposed of');
+    const rt = runtime();
+    const address = rt.exports.sinter_program_tuning(this.#address);
+    return address === 0 ? null : rt.text(address);
   }
 
   /** The code of a kernel as WebAssembly text or WGSL. */

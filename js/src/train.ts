@@ -22,6 +22,7 @@ import { exportStep } from './savedstep.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
 import { isTracing } from './trace.js';
+import type { Tuning } from './tune.js';
 import { READERS, checkState, unlessUsedUp, type StepResult, type TrainState } from './trainstate.js';
 
 /** What a loss gets behind its batch. */
@@ -73,6 +74,8 @@ export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unk
    * that the optimizer has now, or its schedule.
    */
   export(state: TrainState<P, S>, ...batch: B): Uint8Array<ArrayBuffer>;
+  /** What tuning has tried so far for batches like this one; null without option tune, and where tuned.use told of it. */
+  tuning(state: TrainState<P, S>, ...batch: B): Tuning | null;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
   /** Releases the programs. */
@@ -284,6 +287,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
       value: (state: TrainState<unknown>, ...batch: unknown[]): Uint8Array<ArrayBuffer> =>
         given(state, batch, (...all) => withProgram('export', run, all, (made) => exportStep(made, precision))),
     },
+    tuning: { value: (state: TrainState<unknown>, ...batch: unknown[]): Tuning | null => given(state, batch, run.tuning) },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },
   });

@@ -49,12 +49,13 @@ struct sn_backend {
   sn_status (*views)(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out);
   sn_status (*listing)(sn_arena *arena, const sn_executable *exe, size_t k, const char **out);
 
-  /* Of the code backend, or NULL: what it has of a device; to wait until code under way is ready; and one line about
-   * it, which lives until the next call. */
+  /* Of the code backend, or NULL: what it has of a device; to wait until code under way is ready; one line about
+   * it, which lives until the next call; and whether some is still to come. */
   sn_status (*open_code)(sn_device *device);
   void (*close_code)(sn_device *device);
   void (*wait_code)(const sn_device *device);
   const char *(*code_state)(const sn_device *device);
+  bool (*code_coming)(const sn_device *device); /* has all of it made; or NULL */
 
   /* Memory, 64-byte aligned; map: where the host finds it. */
   sn_status (*allocate)(sn_device *device, size_t bytes, void **out);
@@ -89,9 +90,9 @@ static inline int sn_device_workers(const sn_device *device) {
 
 /* The machine that this runs on. It stays where it is. *target is the CPU's: which bits functions
  * have, and what lookups cost, follow from the code that can be made here. threads: 0: as many as
- * there are cores. Close it after an error, too. */
+ * there are cores; isa: NULL: the best one. Close it after an error, too. */
 sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int threads,
-                         bool relaxed_simd);
+                         const char *isa, bool relaxed_simd);
 void sn_device_close(sn_device *device);
 
 #endif

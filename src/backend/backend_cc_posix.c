@@ -65,6 +65,8 @@ static void wait_code(const sn_device *device) { sn_cc_wait(device->code); }
 
 static const char *code_state(const sn_device *device) { return sn_cc_state(device->code); }
 
+static bool code_coming(const sn_device *device) { return sn_cc_coming(device->code); }
+
 const sn_backend sn_code_backend = {.name = "cc",
                                     .compile = compile,
                                     .release = release,
@@ -73,4 +75,5 @@ const sn_backend sn_code_backend = {.name = "cc",
                                     .close_code = close_code,
                                     .wait_code = wait_code,
                                     .code_state = code_state,
+                                    .code_coming = code_coming,
                                     SN_CPU_ALL_BUT_CODE};

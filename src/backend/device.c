@@ -1,6 +1,9 @@
 /* device.c - the machine that this runs on, as a device: its instruction set, the micro-kernels
  * that are made for it, its workers. */
 #include "backend/backend.h"
+
+#include <string.h>
+
 #include "jit/emit_gemm.h"
 
 /* Whether other code is made at run time or not. If the engine takes micro-kernels with fused
@@ -22,12 +25,32 @@ static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool r
   return SN_OK;
 }
 
+static bool has_kernels(sn_isa_id isa) {
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++)
+    if (sn_gemm_ukrs[i].isa == isa) return true;
+  return false;
+}
+
+/* The one of this name, which the machine has; NULL: the best one. */
+static sn_status isa_of(sn_env *env, const char *name, sn_isa_id *out) {
+  *out = sn_isa_detect();
+  if (!name) return SN_OK;
+  for (sn_isa_id isa = SN_ISA_GENERIC; isa <= *out; isa++)
+    if (has_kernels(isa) && !strcmp(sn_isa_name(isa), name)) {
+      *out = isa;
+      return SN_OK;
+    }
+  return SN_FAIL(env, SN_ERR_ARGUMENT, "context", "this machine has no instruction set %s, but %s", name,
+                 sn_isa_name(*out));
+}
+
 sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int threads,
-                         bool relaxed_simd) {
+                         const char *isa, bool relaxed_simd) {
   const int wanted = threads > 0 ? threads : sn_pool_cores();
   *device = (sn_device){.backend = &sn_cpu_backend,
                         .env = env,
-                        .machine = {.target = target, .isa = sn_isa_detect()}};
+                        .machine = {.target = target}};
+  SN_TRY(isa_of(env, isa, &device->machine.isa));
   SN_TRY(make_micro_kernels(device, target, relaxed_simd));
   if (sn_code_backend.open_code) SN_TRY(sn_code_backend.open_code(device));
   return sn_pool_create(env, wanted < SN_POOL_MAX_WORKERS ? wanted : SN_POOL_MAX_WORKERS,

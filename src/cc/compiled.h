@@ -26,6 +26,9 @@ void sn_cc_release(sn_cc_program *program);
 /* Makes all modules that there are, and returns when they are ready or have failed. */
 void sn_cc_wait(sn_cc *cc);
 
+/* Has all modules made that there are, and says whether some are still to come. */
+bool sn_cc_coming(sn_cc *cc);
+
 /* How many modules there are, where they came from, and what failed last, in one line; it lives until the next call. */
 const char *sn_cc_state(sn_cc *cc);
 

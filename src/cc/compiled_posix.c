@@ -362,16 +362,30 @@ void sn_cc_release(sn_cc_program *p) {
   pthread_mutex_unlock(&cc->lock);
 }
 
-void sn_cc_wait(sn_cc *cc) {
-  if (!cc || !cc->started) return;
-  pthread_mutex_lock(&cc->lock);
+/* Asks for all modules. Locked. */
+static void want_all(sn_cc *cc) {
   for (module *m = cc->modules; m; m = m->next) {
     uint32_t cold = COLD;
     atomic_compare_exchange_strong(&m->state, &cold, WANTED);
   }
   pthread_cond_signal(&cc->wanted);
+}
+
+void sn_cc_wait(sn_cc *cc) {
+  if (!cc || !cc->started) return;
+  pthread_mutex_lock(&cc->lock);
+  want_all(cc);
   while (find_wanted(cc)) pthread_cond_wait(&cc->settled, &cc->lock);
   pthread_mutex_unlock(&cc->lock);
+}
+
+bool sn_cc_coming(sn_cc *cc) {
+  if (!cc || !cc->started) return false;
+  pthread_mutex_lock(&cc->lock);
+  want_all(cc);
+  const bool coming = find_wanted(cc) != NULL;
+  pthread_mutex_unlock(&cc->lock);
+  return coming;
 }
 
 const char *sn_cc_state(sn_cc *cc) {

@@ -290,7 +290,8 @@ static bool run_kernel(const walk *w, sn_status *status) {
 bool sn_executable_step(sn_run *run, double until, sn_status *status) {
   const size_t n = run->exe->n_kernels;
   const bool profiled = run->profiler && run->profiler->on;
-  const double begin = profiled ? sn_host_now_ms() : 0;
+  const bool timed = profiled || run->clocked;
+  const double begin = timed ? sn_host_now_ms() : 0;
   const walk w = {.run = run, .until = until};
   *status = sn_pool_lost(run->pool);
   if (!run->workers) {
@@ -308,7 +309,8 @@ bool sn_executable_step(sn_run *run, double until, sn_status *status) {
       going = false;
     }
   }
-  if (profiled && !*status)
-    sn_profiler_interval(run->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
+  const double end = timed ? sn_host_now_ms() : 0;
+  run->ms += end - begin;
+  if (profiled && !*status) sn_profiler_interval(run->profiler, SN_SPAN_RUN, begin, end);
   return !interrupted;
 }

@@ -80,6 +80,8 @@ struct sn_run {
   char *shared, *workers; /* their memory; NULL: where the executable has it */
   size_t worker_stride;
   sn_run_place place;
+  bool clocked; /* whether ms is wanted: what the run has taken so far */
+  double ms;
 };
 
 static inline char *sn_run_workspace(const sn_run *run) {

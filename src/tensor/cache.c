@@ -110,21 +110,38 @@ static sn_compiled *find(sn_context *ctx, const sn_graph *traced, const sn_compi
   return NULL;
 }
 
+/* *options as its tuning says. */
+static sn_compile_options tuned(const sn_compile_options *options, sn_compiled *c) {
+  sn_compile_options own = *options;
+  if (sn_tuning_is_plain(&options->tuning)) return own;
+  sn_tunable t = {.costs = options->target->costs, .fusion = 1, .code = 1};
+  sn_tuning_apply(&options->tuning, &t);
+  c->target = *options->target;
+  c->target.costs = t.costs;
+  own.target = &c->target;
+  own.fusion = own.fusion && t.fusion > 0;
+  own.jit = own.jit && t.code > 0;
+  return own;
+}
+
 sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
                            const sn_compile_options *options, sn_compiled **out) {
   const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
-  /* What is on record tells of these tensors, not of equal ones. */
-  sn_compiled *c = options->record ? NULL : find(ctx, traced, options, hash, switches);
+  /* What is on record tells of these tensors, not of equal ones; a form that is tried is nobody else's. */
+  const bool shared = !options->record && sn_tuning_is_plain(&options->tuning);
+  sn_compiled *c = shared ? find(ctx, traced, options, hash, switches) : NULL;
   if (!c) {
     SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *c, (void **)&c));
     *c = (sn_compiled){.refs = 1,
                        .hash = hash,
                        .switches = switches,
                        .memory_budget = options->memory_budget,
+                       .tuning = options->tuning,
                        .last_use = ++ctx->clock};
     sn_arena_init(&c->key_arena, &ctx->env);
+    const sn_compile_options own = tuned(options, c);
     sn_status status = copy_key(c, traced, options->donate);
-    if (!status) status = sn_compiling_new(traced, options, &c->compiling);
+    if (!status) status = sn_compiling_new(traced, &own, &c->compiling);
     if (status) {
       sn_compiled_release(ctx, c);
       return status;
@@ -140,7 +157,7 @@ static sn_status complete(sn_context *ctx, sn_compiled *c) {
   c->compiling = NULL;
   SN_TRY(ensure_workspace(ctx, c->exe));
   ctx->misses++;
-  if (!(c->switches & ON_RECORD)) insert(ctx, c);
+  if (!(c->switches & ON_RECORD) && sn_tuning_is_plain(&c->tuning)) insert(ctx, c);
   return SN_OK;
 }
 

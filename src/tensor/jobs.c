@@ -104,6 +104,11 @@ static sn_status settle_job(sn_job *job, sn_status status) {
   return lost(job->ctx);
 }
 
+static void note_time(const sn_job *job, sn_status status) {
+  sn_times *times = &job->compiled->times;
+  if (job->run.clocked && !status) times->ms[times->n++ % SN_TIMES] = (float)job->run.ms;
+}
+
 static sn_status prepare_run(sn_job *job) {
   sn_context *ctx = job->ctx;
   sn_run *run = &job->run;
@@ -123,6 +128,7 @@ sn_status sn_job_run(sn_job *job) {
   sn_status status = prepare_run(job);
   if (!status) {
     status = backend->run(&ctx->device, &job->run);
+    note_time(job, status);
     if (!(status && backend->runs_whole)) status = settle_job(job, status);
   }
   sn_job_free(job);
@@ -142,6 +148,7 @@ static void collect_first(sn_context *ctx) {
   ctx->jobs = job->next;
   if (!ctx->jobs) ctx->jobs_end = &ctx->jobs;
   ctx->n_jobs--;
+  note_time(job, status);
   settle_job(job, status);
   sn_job_free(job);
 }

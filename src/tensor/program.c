@@ -9,6 +9,8 @@
 #include "tensor/prelude.h"
 #include "tensor/program.h"
 #include "tensor/trace.h"
+#include "tensor/tune.h"
+#include "tensor/tuned.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -17,6 +19,7 @@ void sn_program_release(sn_program *p) {
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
   if (p->compiled && p->compiled->exe && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
+  sn_tuner_free(p->tuner);
   sn_compiled_release(p->ctx, p->compiled);
   sn_program_release(p->prelude); /* that has none itself */
   sn_arena_free(&p->listing);
@@ -60,6 +63,18 @@ static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_
   return sn_compile_cached(p->ctx, &cut->prelude, &options, &p->prelude->compiled);
 }
 
+/* Where it is known which tuning suits this program, that is what is compiled. */
+static sn_status use_tuned(sn_program *p) {
+  sn_compiled *plain = p->compiled;
+  sn_compile_options options = p->options;
+  if (!sn_tuned_find(p->ctx, plain, &options.tuning)) return SN_OK;
+  p->tunes = false;
+  options.donate = plain->donate;
+  SN_TRY(sn_compile_begin(p->ctx, &plain->key, &options, &p->compiled));
+  sn_compiled_release(p->ctx, plain);
+  return SN_OK;
+}
+
 static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *const *outputs,
                             const sn_program_options *wanted) {
   const bool *donate = wanted->donate;
@@ -97,8 +112,10 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   options.memory_budget = wanted->memory_budget;
   options.donate = all;
   p->options = options;
+  p->tunes = wanted->tune && !wanted->record;
   if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
-  return sn_compile_begin(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled);
+  SN_TRY(sn_compile_begin(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled));
+  return p->tunes ? use_tuned(p) : SN_OK;
 }
 
 sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
@@ -119,8 +136,10 @@ sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, si
 }
 
 sn_status sn_program_continue_compile(sn_program *p, double until, bool *done) {
-  const sn_status status = sn_compile_continue(p->ctx, p->compiled, until);
+  sn_status status = sn_compile_continue(p->ctx, p->compiled, until);
   *done = !status && p->compiled->exe;
+  if (*done && p->tunes && !p->tuner)
+    status = sn_tuner_new(p->ctx, p->compiled, &p->options, &p->tuner);
   if (*done && !p->prelude && !p->options.record) {
     sn_arena_free(&p->tracing);
     p->whole = (sn_graph){0};
@@ -189,7 +208,7 @@ static sn_status own_donated(sn_program *p, size_t i, const sn_tensor *input, ca
 }
 
 static sn_status prepare_call(sn_program *p, sn_tensor *const *inputs, sn_job *job, call *c) {
-  const sn_groups *groups = &p->compiled->exe->program->groups;
+  const sn_groups *groups = &job->compiled->exe->program->groups;
   for (size_t i = 0; i < p->n_inputs + p->n_captured; i++) {
     const sn_tensor *t = i < p->n_inputs ? inputs[i] : p->captured[i - p->n_inputs];
     c->arguments[i] = t->storage;
@@ -248,6 +267,19 @@ sn_status sn_program_capture_all(sn_program *p, sn_arena *arena) {
   return SN_OK;
 }
 
+/* The form that a call runs. */
+static sn_compiled *form_of(const sn_program *p) {
+  return p->tuner && !p->tuned ? sn_tuner_pick(p->tuner) : p->compiled;
+}
+
+/* Behind a call. */
+static void tune(sn_program *p) {
+  if (!p->tuner || p->tuned || !sn_tuner_advance(p->tuner)) return;
+  sn_compiled_release(p->ctx, p->compiled);
+  p->compiled = sn_tuner_end(p->tuner);
+  p->tuned = true;
+}
+
 static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
                         sn_tensor **outputs, uint32_t *ticket) {
   sn_context *ctx = p->ctx;
@@ -263,7 +295,8 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
   SN_TRY(sn_arena_alloc(arena, p->n_outputs, sizeof *c.results, (void **)&c.results));
   SN_TRY(sn_arena_alloc(arena, p->n_outputs, sizeof *c.outputs, (void **)&c.outputs));
   sn_job *job;
-  SN_TRY(sn_job_new(ctx, p->compiled, &job));
+  SN_TRY(sn_job_new(ctx, form_of(p), &job));
+  job->run.clocked = p->tuner && !p->tuned;
   sn_status status = prepare_call(p, inputs, job, &c);
   for (size_t i = 0; i < p->n_inputs; i++)
     if (c.copies[i]) sn_storage_release(&ctx->storages, c.copies[i]); /* the job holds it */
@@ -283,6 +316,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
     outputs[i] = sn_hand_out(c.outputs[i]);
   }
   if (ticket && number) *ticket = number;
+  tune(p);
   return SN_OK;
 }
 
@@ -340,6 +374,15 @@ const char *sn_program_text(const sn_program *p, const char *stage) {
 
 const char *sn_program_inspection(const sn_program *p) {
   return p->compiled->exe->program->inspection;
+}
+
+sn_status sn_program_tuning(sn_program *p, const char **out) {
+  *out = NULL;
+  if (!p->tuner) return SN_OK;
+  sn_text text = sn_text_in(sn_program_listing(p));
+  sn_tuner_json(p->tuner, &text);
+  *out = text.data;
+  return sn_context_report(p->ctx, text.status);
 }
 
 sn_arena *sn_program_listing(sn_program *p) {

@@ -60,6 +60,13 @@ struct sn_job {
   sn_job *next; /* in order of submission */
 };
 
+/* What the last runs took whose time somebody wants. */
+#define SN_TIMES 16
+typedef struct sn_times {
+  uint32_t n; /* so many have come */
+  float ms[SN_TIMES];
+} sn_times;
+
 /* A compiled graph, shared by the cache, programs and runs under way. */
 typedef struct sn_compiled {
   sn_executable *exe;      /* NULL: it is being compiled */
@@ -71,6 +78,9 @@ typedef struct sn_compiled {
   bool *donate; /* per argument; NULL: none */
   uint32_t switches;
   size_t memory_budget;
+  sn_tuning tuning;
+  sn_target target; /* the context's as the tuning says, unless that is plain */
+  sn_times times;
   uint64_t last_use;
 } sn_compiled;
 
@@ -102,6 +112,9 @@ struct sn_context {
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
   sn_dtype precision;   /* of products that are recorded, see sn_set_precision; SN_F32: as given */
+  struct sn_kept_tuning *tuned; /* tuned.h: what tuning has found */
+  size_t n_tuned, cap_tuned;
+  sn_arena tuned_text; /* that was asked for last */
   const char *composed; /* public name of the composition under way (compose.h), or NULL */
 };
 

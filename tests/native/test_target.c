@@ -421,6 +421,51 @@ static void a_missing_dtype_is_refused(void **state) {
   fixture_close(&f);
 }
 
+/* ---- knobs ----------------------------------------------------------------------------------- */
+
+enum { MOST_BYTES = 1 << 20 };
+
+/* Runs the workload and copies its results one after the other; their bytes. */
+static size_t results_of(sn_context *ctx, const case_of *c, char *out) {
+  workload w;
+  size_t at = 0;
+  if (workload_make(&w, ctx, kind_of(c->name), c->sizes) || workload_call(&w))
+    fail_msg("%s: %s", c->name, sn_error_message(ctx));
+  for (size_t i = 0; i < w.n_outputs; i++) {
+    const size_t bytes = sn_size_bytes(w.outputs[i]);
+    assert_true(at + bytes <= MOST_BYTES);
+    assert_int_equal(sn_read(w.outputs[i], out + at, bytes), SN_OK);
+    at += bytes;
+  }
+  workload_release(&w);
+  return at;
+}
+
+static void compare_tunings(const case_of *c, bool deterministic, int threads) {
+  static char plain[MOST_BYTES], tuned[MOST_BYTES];
+  fixture f;
+  fixture_open(&f, (sn_options){.threads = threads, .deterministic = deterministic});
+  const size_t bytes = results_of(f.ctx, c, plain);
+  for (int k = 0; k < SN_KNOBS; k++)
+    for (int i = 1; i <= sn_knobs[k].n_factors; i++) {
+      f.ctx->options.tuning = (sn_tuning){{0}};
+      f.ctx->options.tuning.factor[k] = (uint8_t)i;
+      assert_int_equal(results_of(f.ctx, c, tuned), bytes);
+      if (memcmp(plain, tuned, bytes))
+        fail_msg("%s, %s: %s * %g gives other bits", c->name, deterministic ? "strict" : "fast",
+                 sn_knobs[k].name, sn_knobs[k].factors[i - 1]);
+    }
+  fixture_close(&f);
+}
+
+static void every_knob_keeps_the_bits(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    compare_tunings(&cases[i], true, 1);
+    compare_tunings(&cases[i], false, 3);
+  }
+}
+
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 static void no_terms(sn_target_costs *c) { c->remade_terms = 0; }
@@ -521,6 +566,7 @@ int main(void) {
       cmocka_unit_test(groups_keep_the_limits),
       cmocka_unit_test(single_ops_keep_them_too),
       cmocka_unit_test(a_missing_dtype_is_refused),
+      cmocka_unit_test(every_knob_keeps_the_bits),
       cmocka_unit_test(costs_make_other_kernels_and_the_same_values),
       cmocka_unit_test(few_terms_are_added_one_by_one),
       cmocka_unit_test(blocks_fit_into_local_memory),

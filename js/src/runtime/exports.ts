@@ -79,6 +79,9 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_step_save(program: number): number;
   sinter_step_init(program: number): number;
   sinter_program_inspection(program: number): number;
+  sinter_program_tuning(program: number): number;
+  sinter_tuned(): number;
+  sinter_use_tuned(): number;
   sinter_program_wat(program: number, kernel: number): number;
   sinter_program_c_source(program: number): number;
   sinter_program_graph(program: number): number;

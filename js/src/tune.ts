@@ -1,0 +1,90 @@
+// tune: which form of a program is the quickest on this machine, found out by running forms of it by turns (the core's
+// tensor/tune.h). Forms differ in how work is cut and fused, never in a bit of a result.
+
+import { checkFunction } from './check.js';
+import { SinterError } from './errors.js';
+import { compiledFunction } from './jit.js';
+import { readOptions } from './options.js';
+import { COMPILE, type CompileOptions } from './program.js';
+import { dispose, flatten } from './pytree.js';
+import { runtime } from './runtime/runtime.js';
+import { nextTurn } from './runtime/turns.js';
+import { keep } from './scope.js';
+
+/** One choice that was tried against the best form so far. */
+export interface Trial {
+  /** Its name: 'task', 'lanes', 'chains', 'fuse' ..., and what it decides. */
+  knob: string;
+  what: string;
+  /** What the number behind it was multiplied by; 0 is off. */
+  factor: number;
+  /** 'same': its kernels are those of the best form; 'refused': it could not be compiled, as within a memory budget. */
+  outcome: 'taken' | 'lost' | 'same' | 'refused';
+  /** Whether the program has it now. */
+  chosen: boolean;
+  /** Milliseconds of a run, and of the best form then: means of the quicker half of some runs. Absent where it was not run. */
+  ms?: number;
+  bestMs?: number;
+}
+
+/** What tuning has tried. */
+export interface Tuning {
+  done: boolean;
+  /** A run as tuned and as it was without, from one last check by turns; absent while it goes on, and if nothing was taken. */
+  ms?: number;
+  plainMs?: number;
+  trials: Trial[];
+}
+
+/** A call takes its turn of the event loop after so many milliseconds. */
+const TURN_MS = 10;
+
+/**
+ * tune(f)(...args): runs f on the arguments, some hundreds of times, until the quickest form of its program is known; what
+ * was tried. From then on jit and trainStep with { tune: true } compile that form at once. Nothing is used up.
+ */
+export function tune<A extends readonly unknown[]>(f: (...args: A) => unknown, options?: CompileOptions): (...args: A) => Promise<Tuning> {
+  checkFunction('tune', f, 'tune(f)(...args) finds the quickest form of f for the arguments');
+  const compiling = readOptions('tune', options, COMPILE);
+  return async (...args) => {
+    const run = compiledFunction('tune', f, { ...compiling, tune: true }, (i) => `argument ${i}`);
+    try {
+      await run.compile(...args);
+      let turn = performance.now();
+      for (;;) {
+        const report = run.tuning(...args);
+        if (report === null) return { done: true, trials: [] };
+        if (report.done) return report;
+        await ended(keep(run(...args)));
+        if (performance.now() - turn < TURN_MS) continue;
+        await nextTurn();
+        turn = performance.now();
+      }
+    } finally {
+      run.dispose();
+    }
+  };
+}
+
+/** Until the run that makes a result is over; the result goes. */
+async function ended(result: unknown): Promise<void> {
+  const { tensors } = flatten(result, 'tune');
+  if (runtime().runsAsync && tensors.length > 0) await tensors.reduce((least, t) => (t.size < least.size ? t : least)).data();
+  dispose(result);
+}
+
+/** What tuning has found on this machine, as text to keep: in a file, or the storage of a page. */
+export const tuned = {
+  /** All that was found since init, and what use() was given. */
+  text(): string {
+    const rt = runtime();
+    return rt.text(rt.check(rt.exports.sinter_tuned()));
+  },
+  /** Programs that tune are from now on compiled at once as the text says. It may be of any machine. */
+  use(text: string): void {
+    if (typeof text !== 'string') throw new SinterError('argument', 'tuned.use', 'expected the text of tuned.text()');
+    const rt = runtime();
+    rt.sendText(text);
+    rt.ok(rt.exports.sinter_use_tuned());
+  },
+};
