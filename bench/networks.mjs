@@ -1,10 +1,11 @@
-// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16] [--torch]
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16] [--tune] [--torch]
 //
 // A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
 // same run. Operations are those of products and convolutions alone, thrice those of the forward pass. --accumulate: a
 // batch so many times as large, in so many parts, beside a batch of one part: its arena, and in turns the time of as many
 // steps. --precision: steps in 16 bits and in float32 in turns: the least processor time of each (of all threads together,
-// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps. --torch: beside PyTorch's native step where there is one, in turns, the
+// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps. --tune: a step that has tuned
+// itself (and what it chose) beside one that has not, in turns. --torch: beside PyTorch's native step where there is one, in turns, the
 // best of each.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
@@ -19,6 +20,7 @@ const { values: given } = parseArgs({
     rounds: { type: 'string', default: '40' },
     accumulate: { type: 'string', default: '1' },
     precision: { type: 'string', default: 'float32' },
+    tune: { type: 'boolean', default: false },
     torch: { type: 'boolean', default: false },
   },
 });
@@ -57,6 +59,13 @@ const cnn = () => nn.sequential(
 );
 
 const CASES = [
+  {
+    name: 'MLP 784-256-128-10, batch 128',
+    module: nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 128), nn.relu(), nn.linear(128, 10)),
+    optimizer: optim.adam({ lr: 1e-3 }),
+    batch: () => [random.normal(random.key(1), [128, 784]), letters(2, [128], 10)],
+    flops: 2 * 128 * (2 * 784 * 256 + 3 * 256 * 128 + 3 * 128 * 10),
+  },
   gptCase(96, 3, 4, 64, 16, 26),
   gptCase(128, 4, 4, 96, 16, 90),
   gptCase(192, 6, 6, 128, 12, 285),
@@ -108,7 +117,23 @@ const stepper = (loss, optimizer, { params, state: own }, inputs, options) => {
     return value;
   };
   const stateBytes = sn.tree.leaves(state).reduce((bytes, { size, dtype }) => bytes + (dtype.endsWith('float16') ? 2 : 4) * size, 0);
-  return { call, arenaBytes, stateBytes };
+  return { call, arenaBytes, stateBytes, tuning: () => step.tuning(state, ...inputs) };
+};
+
+const compareTuned = (name, loss, optimizer, first, inputs) => {
+  const [plain, tuned] = [false, true].map((tune) => stepper(loss, optimizer, first, inputs, { tune }));
+  let calls = 0;
+  while (!tuned.tuning().done) {
+    tuned.call();
+    calls += 1;
+  }
+  const chosen = tuned.tuning().trials.filter((trial) => trial.chosen).map(({ knob, factor }) => `${knob}*${factor}`);
+  const times = [[], []];
+  for (let i = 0; i < Number(given.rounds); i += 1)
+    [plain, tuned].forEach(({ call }, k) => times[k].push(timed(call, 1, 0).best));
+  const [best, median] = [0, Math.floor(times[0].length / 2)].map((at) => times.map((list) => list.sort((x, y) => x - y)[at]));
+  const pair = ([x, y]) => `${x.toFixed(2)} -> ${y.toFixed(2)} ms (${(y / x).toFixed(3)})`;
+  console.log(`${name}: tuned after ${calls} steps: ${chosen.join(' ') || 'nothing'}; median ${pair(median)}, best ${pair(best)}`);
 };
 
 const comparePrecision = (name, loss, optimizer, first, inputs, precision) => {
@@ -172,6 +197,10 @@ for (const { name, module, optimizer, batch, flops, asked, torch } of CASES.filt
   const first = module.hasState ? made : { params: made };
   if (Number(given.accumulate) > 1) {
     compareParts(name, loss, optimizer, first, inputs, Number(given.accumulate));
+    continue;
+  }
+  if (given.tune) {
+    compareTuned(name, loss, optimizer, first, inputs);
     continue;
   }
   if (given.precision !== 'float32') {

@@ -74,6 +74,9 @@ export interface ChromeTrace {
 }
 
 export interface Profile {
+  /** The instruction set of the CPU's kernels, and the most workers that a run may have: those of info(). */
+  isa: string;
+  threads: number;
   /** Wall time of f and of what it had started. */
   totalMs: number;
   /** Runs of kernels. */
@@ -240,6 +243,8 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
   const recorded = readSpans(rt, kernels, origin);
   const workers = workerProfiles(recorded, rt.workers?.count ?? 1, totalMs);
   return {
+    isa: rt.text(rt.exports.sinter_isa()),
+    threads: rt.workers?.count ?? 1,
     totalMs,
     steps: kernels.reduce((steps, { calls }) => steps + calls, 0),
     kernels: [...kernels].sort((a, b) => b.ms - a.ms),

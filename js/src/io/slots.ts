@@ -5,21 +5,14 @@
 // disk full, leaves it; which one that is follows from the generation and the checksums in each.
 
 import { shown } from '../check.js';
-import { SinterError, UnsupportedError } from '../errors.js';
+import { SinterError } from '../errors.js';
 import { asBytes } from './elements.js';
+import { openFolder, type Folder } from './folder.js';
 import { snapshot } from './snapshot.js';
-import { nodeFiles, storageError, writeThrough } from './sources.js';
+import { storageError } from './sources.js';
 import { loadState, readState, setGeneration, type LoadStateOptions } from './state.js';
-import { nodeModule } from '../runtime/environment.js';
 
 const NAMES = ['a.safetensors', 'b.safetensors'] as const;
-
-/** A folder of two files. */
-interface Folder {
-  /** Null where there is none. */
-  read(name: string): Promise<Uint8Array | null>;
-  write(name: string, bytes: Uint8Array): Promise<void>;
-}
 
 export interface Slots {
   /** Saves a tree, as saveState; without blocking a page. The state may be used up by a step meanwhile. */
@@ -28,69 +21,6 @@ export interface Slots {
   write(bytes: Uint8Array): Promise<void>;
   /** The tree saved last, as loadState; null where nothing was saved yet. */
   load<T = unknown>(like?: T, options?: LoadStateOptions): Promise<T | null>;
-}
-
-async function openNode(op: string, path: string): Promise<Folder> {
-  const files = nodeFiles(op);
-  await files.mkdir(path, { recursive: true });
-  return {
-    read: (name) =>
-      files.readFile(`${path}/${name}`).catch((error: { code?: string }) => {
-        if (error.code === 'ENOENT') return null;
-        throw error;
-      }),
-    write: (name, bytes) => writeThrough(files, `${path}/${name}`, bytes),
-  };
-}
-
-/** Files of workers, which write in place; not in every list of a browser's types. */
-interface SyncHandle {
-  truncate(size: number): void;
-  write(bytes: Uint8Array, options: { at: number }): number;
-  flush(): void;
-  close(): void;
-}
-
-async function writeFile(op: string, handle: FileSystemFileHandle, bytes: Uint8Array): Promise<void> {
-  const { createSyncAccessHandle } = handle as { createSyncAccessHandle?: () => Promise<SyncHandle> };
-  if (typeof handle.createWritable === 'function') {
-    const file = await handle.createWritable();
-    try {
-      await file.write(bytes as Uint8Array<ArrayBuffer>);
-      await file.close();
-    } catch (error) {
-      await file.abort().catch(() => {});
-      throw error;
-    }
-  } else if (createSyncAccessHandle) {
-    const file = await createSyncAccessHandle.call(handle);
-    try {
-      file.truncate(0);
-      for (let at = 0; at < bytes.length; ) at += file.write(bytes.subarray(at), { at });
-      file.flush();
-    } finally {
-      file.close();
-    }
-  } else throw new UnsupportedError(op, 'this browser writes files in workers only');
-}
-
-async function openPage(op: string, path: string): Promise<Folder> {
-  const storage = (globalThis as { navigator?: { storage?: StorageManager } }).navigator?.storage;
-  if (typeof storage?.getDirectory !== 'function')
-    throw new UnsupportedError(op, 'there is no private file system here', { hint: 'pages have one over https' });
-  let folder = await storage.getDirectory();
-  for (const name of path.split('/').filter(Boolean)) folder = await folder.getDirectoryHandle(name, { create: true });
-  return {
-    read: async (name) => {
-      try {
-        return new Uint8Array(await (await (await folder.getFileHandle(name)).getFile()).arrayBuffer());
-      } catch (error) {
-        if ((error as Error).name === 'NotFoundError') return null;
-        throw error;
-      }
-    },
-    write: async (name, bytes) => writeFile(op, await folder.getFileHandle(name, { create: true }), bytes),
-  };
 }
 
 /** The generation of a slot's bytes, -1 where they are no whole state. */
@@ -172,7 +102,7 @@ export async function openSlots(place: string): Promise<Slots> {
   const op = 'openSlots';
   if (typeof place !== 'string' || place === '') throw new SinterError('argument', op, `${shown(place)}, expected a name or a path`);
   try {
-    return new TwoSlots(await (nodeModule('node:fs/promises') ? openNode(op, place) : openPage(op, place)));
+    return new TwoSlots(await openFolder(op, place));
   } catch (cause) {
     throw storageError(op, cause);
   }

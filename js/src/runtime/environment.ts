@@ -39,12 +39,12 @@ interface NodeModules {
     mkdir(path: string, options: object): Promise<unknown>;
   };
   'node:module': { createRequire(from: string): (path: string) => unknown };
-  'node:os': { availableParallelism(): number };
+  'node:os': { availableParallelism(): number; homedir(): string };
 }
 
 interface NodeProcess {
   versions?: { node?: string };
-  env?: { SINTER_POISON?: string; SINTER_DEBUG?: string };
+  env?: { SINTER_POISON?: string; SINTER_DEBUG?: string; XDG_CACHE_HOME?: string };
   getBuiltinModule?<K extends keyof NodeModules>(name: K): NodeModules[K];
 }
 
@@ -69,3 +69,9 @@ export const debugAsked = /^[0-6]$/.test(environment?.SINTER_DEBUG ?? '') ? Numb
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
+
+/** Where what can be found out again is kept: a folder of the user's cache in Node, a name elsewhere. */
+export function cachePlace(): string {
+  const os = nodeModule('node:os');
+  return os ? `${environment?.XDG_CACHE_HOME || `${os.homedir()}/.cache`}/sinter` : 'sinter';
+}

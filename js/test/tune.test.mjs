@@ -1,0 +1,91 @@
+// Programs that tune themselves: they say what they tried, keep their results, and what they found can be kept. What is the
+// quickest is the machine's business; the bits of every form are compared in tests/native/test_target.c and test_tune.c.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import * as sn from '../dist/index.js';
+import { assertRejects, collectGarbage } from './support.mjs';
+
+const { nn, optim, random } = sn;
+const MOST_CALLS = 20000;
+
+before(() => sn.init());
+
+const net = nn.sequential(nn.linear(12, 16), nn.gelu(), nn.layerNorm(16), nn.linear(16, 3));
+const loss = (params, x, y) => net.apply(params, x).sub(y).square().mean();
+const batch = () => [random.normal(random.key(2), [10, 12]), random.normal(random.key(3), [10, 3])];
+
+const isTrial = ({ knob, what, factor, outcome, chosen, ms, bestMs }) =>
+  typeof knob === 'string' && what.length > 10 && factor >= 0 && ['taken', 'lost', 'same', 'refused'].includes(outcome) &&
+  typeof chosen === 'boolean' && (ms === undefined) === (bestMs === undefined) && !(chosen && outcome !== 'taken');
+
+test('a step that tunes has the values of one that does not, and ends', () => {
+  const steps = [false, true].map((tune) => sn.trainStep(loss, optim.adamw({ lr: 0.01 }), { tune }));
+  const states = steps.map((step) => step.init(net.init(random.key(1))));
+  const data = batch();
+  assert.equal(steps[0].tuning(states[0], ...data), null);
+  let calls = 0;
+  for (let done = false; !done; calls++) {
+    assert.ok(calls < MOST_CALLS);
+    const losses = steps.map((step, i) => {
+      const { state, loss: value } = step(states[i], ...data);
+      states[i] = state;
+      return value.item();
+    });
+    assert.equal(losses[1], losses[0], `step ${calls}`);
+    done = steps[1].tuning(states[1], ...data).done;
+  }
+  const flat = states.map((state) => sn.tree.leaves(state).map((t) => t.dataSync()));
+  assert.deepEqual(flat[1], flat[0]);
+  const { trials } = steps[1].tuning(states[1], ...data);
+  assert.ok(trials.every(isTrial), JSON.stringify(trials));
+  assert.ok(new Set(trials.map(({ knob }) => knob)).size > 10);
+  assert.equal(steps[1].cacheSize, 1);
+});
+
+test('tune runs a function until it is known, and uses nothing up', async () => {
+  const f = (x, y) => [sn.softmax(x.matmul(y)), x.sum({ axis: 0 })];
+  const args = [random.normal(random.key(4), [33, 20]), random.normal(random.key(5), [20, 40])];
+  const plain = f(...args).map((t) => t.dataSync());
+  await collectGarbage();
+  const { tensors } = sn.memory();
+  const found = await sn.tune(f)(...args);
+  assert.equal(found.done, true);
+  assert.ok(found.trials.every(isTrial) && found.trials.length > 10);
+  assert.equal(sn.memory().tensors, tensors);
+  assert.deepEqual(await sn.tune(f)(...args), { done: true, trials: [] }); // it is known
+  const tuned = sn.jit(f, { tune: true });
+  assert.deepEqual(tuned(...args).map((t) => t.dataSync()), plain);
+  assert.equal(tuned.tuning(...args), null);
+});
+
+test('what was found is text, which another context may use', async () => {
+  const text = sn.tuned.text();
+  assert.match(text, /^sinter tuned 1\n/);
+  sn.tuned.use(text);
+  assert.equal(sn.tuned.text(), text);
+  const folder = await mkdtemp(join(tmpdir(), 'sinter-'));
+  try {
+    await sn.tuned.load(folder); // there is nothing yet
+    await sn.tuned.save(folder);
+    assert.equal(await readFile(join(folder, 'tuned.txt'), 'utf8'), text);
+    await sn.tuned.load(folder);
+    await writeFile(join(folder, 'tuned.txt'), `${text}damage`);
+    await assertRejects(sn.tuned.load(folder), sn.SinterError, { code: 'argument', message: /^tuned: line \d+ of the text is damaged/ });
+    assert.equal(sn.tuned.text(), text);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('what is no text, place or function is refused', async () => {
+  for (const bad of ['', 'sinter', 7, null]) assert.throws(() => sn.tuned.use(bad), { name: 'SinterError', code: 'argument' });
+  await assertRejects(sn.tuned.save(''), sn.SinterError, { code: 'argument' });
+  await assertRejects(sn.tuned.load(5), sn.SinterError, { code: 'argument' });
+  await assertRejects(sn.tuned.save('/dev/null/x'), sn.SinterError, { code: 'storage' });
+  assert.throws(() => sn.tune(5), { name: 'SinterError' });
+  assert.throws(() => sn.jit((x) => x, { tune: 1 })(sn.ones([2])), { name: 'SinterError', message: /tune/ });
+  await assertRejects(sn.tune((x) => x.matmul(x))(sn.ones([2, 3])), sn.ShapeError, {});
+});
