@@ -45,7 +45,7 @@ export { hessian, jacfwd, jacobian, jacrev, type ArgnumsOptions, type JacobianOf
 export { vmap, type MappedAxes, type VmapOptions } from './vmap.js';
 export { checkGrads, type CheckGradsOptions } from './checkgrads.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
-export { tune, tuned, type Trial, type Tuning } from './tune.js';
+export { tune, type Trial, type Tuning } from './tune.js';
 export { load, type Loaded } from './saved.js';
 export { importStep, type ImportedStep } from './savedstep.js';
 export type { Trace } from './traces.js';
@@ -115,6 +115,7 @@ export * as nn from './nn/index.js';
 export * as optim from './optim/index.js';
 export * as random from './random.js';
 export * as tree from './tree.js';
+export * as tuned from './tuned.js';
 
 /** @internal */
 export * as internals from './internals.js';

@@ -1,23 +1,20 @@
 // tune: which form of a program is the quickest on this machine, found out by running forms of it by turns (the core's
 // tensor/tune.h). Forms differ in how work is cut and fused, never in a bit of a result.
 
-import { checkFunction, shown } from './check.js';
-import { SinterError } from './errors.js';
-import { openFolder, type Folder } from './io/folder.js';
-import { storageError } from './io/sources.js';
+import { checkFunction } from './check.js';
 import { compiledFunction } from './jit.js';
 import { readOptions } from './options.js';
 import { COMPILE, type CompileOptions } from './program.js';
 import { dispose, flatten } from './pytree.js';
-import { cachePlace } from './runtime/environment.js';
 import { runtime } from './runtime/runtime.js';
 import { nextTurn } from './runtime/turns.js';
 import { keep } from './scope.js';
 
 /** One choice that was tried against the best form so far. */
 export interface Trial {
-  /** Its name: 'task', 'lanes', 'chains', 'fuse' ..., and what it decides. */
+  /** Its name: 'task', 'lanes', 'chains', 'fuse' ... */
   knob: string;
+  /** What it decides, in words. */
   what: string;
   /** What the number behind it was multiplied by; 0 is off. */
   factor: number;
@@ -32,6 +29,7 @@ export interface Trial {
 
 /** What tuning has tried. */
 export interface Tuning {
+  /** Whether the program has the form that it will keep. */
   done: boolean;
   /** A run as tuned and as it was without, from one last check by turns; absent while it goes on, and if nothing was taken. */
   ms?: number;
@@ -75,42 +73,3 @@ async function ended(result: unknown): Promise<void> {
   if (runtime().runsAsync && tensors.length > 0) await tensors.reduce((least, t) => (t.size < least.size ? t : least)).data();
   dispose(result);
 }
-
-const FILE = 'tuned.txt';
-
-async function inFolder<T>(op: string, place: string | undefined, f: (folder: Folder) => Promise<T>): Promise<T> {
-  if (place !== undefined && (typeof place !== 'string' || place === ''))
-    throw new SinterError('argument', op, `${shown(place)}, expected a name or a path`);
-  try {
-    return await f(await openFolder(op, place ?? cachePlace()));
-  } catch (cause) {
-    throw storageError(op, cause);
-  }
-}
-
-/** What tuning has found on this machine: as text, or kept until the next visit. */
-export const tuned = {
-  /** All that was found since init, and what use() and load() told. */
-  text(): string {
-    const rt = runtime();
-    return rt.text(rt.check(rt.exports.sinter_tuned()));
-  },
-  /** Programs that tune are from now on compiled at once as the text says. It may be of any machine. */
-  use(text: string): void {
-    if (typeof text !== 'string') throw new SinterError('argument', 'tuned.use', `${shown(text)}, expected the text of tuned.text()`);
-    const rt = runtime();
-    rt.sendText(text);
-    rt.ok(rt.exports.sinter_use_tuned());
-  },
-  /** Uses what save() kept, if there is anything; place: as there. */
-  async load(place?: string): Promise<void> {
-    const bytes = await inFolder('tuned.load', place, (folder) => folder.read(FILE));
-    if (bytes) tuned.use(new TextDecoder().decode(bytes));
-  },
-  /** Keeps text() for load(): in Node in a folder, by default of the user's cache; in a page under a name in its private
-   *  file system. */
-  async save(place?: string): Promise<void> {
-    const bytes = new TextEncoder().encode(tuned.text());
-    await inFolder('tuned.save', place, (folder) => folder.write(FILE, bytes));
-  },
-};

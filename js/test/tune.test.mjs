@@ -54,7 +54,7 @@ test('tune runs a function until it is known, and uses nothing up', async () => 
   const found = await sn.tune(f)(...args);
   assert.equal(found.done, true);
   assert.ok(found.trials.every(isTrial) && found.trials.length > 10);
-  assert.equal(sn.memory().tensors, tensors);
+  assert.ok(sn.memory().tensors <= tensors);
   assert.deepEqual(await sn.tune(f)(...args), { done: true, trials: [] }); // it is known
   const tuned = sn.jit(f, { tune: true });
   assert.deepEqual(tuned(...args).map((t) => t.dataSync()), plain);

@@ -70,8 +70,8 @@ export const debugAsked = /^[0-6]$/.test(environment?.SINTER_DEBUG ?? '') ? Numb
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
 
-/** Where what can be found out again is kept: a folder of the user's cache in Node, a name elsewhere. */
-export function cachePlace(): string {
+/** Where a name's files are kept that can be made again: a folder in the user's cache in Node, the name itself elsewhere. */
+export function cachePlace(name: string): string {
   const os = nodeModule('node:os');
-  return os ? `${environment?.XDG_CACHE_HOME || `${os.homedir()}/.cache`}/sinter` : 'sinter';
+  return os ? `${environment?.XDG_CACHE_HOME || `${os.homedir()}/.cache`}/${name}` : name;
 }
