@@ -3,7 +3,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { INT32, INT64 } from '../types.js';
+import { INT64 } from '../types.js';
 import { made, type Value } from '../value.js';
 import { padded } from './shape.js';
 
@@ -91,14 +91,6 @@ const convTranspose: Op = {
     const pairs: Pairs = [[0, 0], [0, 0], ...cut.map(([before, after], i): [number, number] => [-before, extra[i]! - after])];
     const y = pairs.some(([p, q]) => p || q) ? padded(full, pairs, 'constant') : full;
     return made(x!.type, b ? sn.add(y, perChannel(b.t, y.ndim)) : y);
-  },
-};
-
-const convInteger: Op = {
-  since: 10,
-  run: (n, x, w, xZero, wZero) => {
-    const filter = wZero ? sn.sub(w!.t.astype('int32'), wZero.size > 1 ? sn.reshape(wZero.t.astype('int32'), [-1, ...w!.shape.slice(1).map(() => 1)]) : wZero.t.astype('int32')) : w!.t.astype('int32');
-    return made(INT32, convolved(n, xZero ? sn.sub(x!.t.astype('int32'), xZero.t.astype('int32')) : x!.t.astype('int32'), filter));
   },
 };
 
@@ -256,7 +248,6 @@ const causalConv: Op = {
 export const CONVOLUTION: Readonly<Record<string, Op>> = {
   Conv: conv,
   ConvTranspose: convTranspose,
-  ConvInteger: convInteger,
   MaxPool: maxPool,
   AveragePool: averagePool,
   LpPool: lpPool,

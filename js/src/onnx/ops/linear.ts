@@ -2,7 +2,6 @@
 
 import * as sn from '../../index.js';
 import type { Op } from '../plan.js';
-import { INT32 } from '../types.js';
 import { made } from '../value.js';
 
 const gemm: Op = {
@@ -47,20 +46,9 @@ const det: Op = {
   },
 };
 
-/** Products of small whole numbers less their zero points, which add up in int32. */
-const matMulInteger: Op = {
-  since: 10,
-  run: (_, a, b, aZero, bZero) => {
-    const [x, y] = [a!.t.astype('int32'), b!.t.astype('int32')];
-    const left = aZero ? sn.sub(x, aZero.rank === 1 && aZero.size > 1 ? sn.reshape(aZero.t, [-1, 1]) : aZero.t) : x;
-    return made(INT32, sn.matmul(left, bZero ? sn.sub(y, bZero.t) : y));
-  },
-};
-
 export const LINEAR: Readonly<Record<string, Op>> = {
   MatMul: { since: 1, run: (_, a, b) => made(a!.type, sn.matmul(a!.t, b!.t)) },
   Gemm: gemm,
   Einsum: { since: 12, run: (n, ...x) => made(x[0]!.type, sn.einsum(n.text('equation').replaceAll(' ', ''), ...x.map((each) => each.t))) },
   Det: det,
-  MatMulInteger: matMulInteger,
 };

@@ -3,7 +3,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { dtypeOf, floatForm, isIntegerType, rangeOf, UINT8 } from '../types.js';
+import { dtypeOf, floatForm, INT32, isIntegerType, rangeOf, UINT8 } from '../types.js';
 import { made, type Value } from '../value.js';
 import { toSmallFloat } from './cast.js';
 import { convolved, perChannel } from './convolution.js';
@@ -66,7 +66,45 @@ const dynamicQuantizeLinear: Op = {
   },
 };
 
-const whole = (x: Value, zero: Tensor | null): Tensor => (zero ? sn.sub(x.t.astype('int32'), zero.astype('int32')) : x.t.astype('int32'));
+/** Whole numbers less their zero point, in float32, and the largest |number| that there can be. */
+interface Whole {
+  t: Tensor;
+  most: number;
+}
+
+/** A zero point that is known to be 0 leaves the numbers where they are: packing reads them as they lie. */
+function whole(x: Value, zero: Value | undefined, shape: (zero: Tensor) => Tensor = (t) => t): Whole {
+  const t = x.t.astype('float32');
+  const [least, most] = rangeOf(x.type);
+  if (!zero || (zero.host && zero.numbers.every((z) => z === 0))) return { t, most: Math.max(-least, most) };
+  return { t: sn.sub(t, shape(zero.t).astype('float32')), most: most - least };
+}
+
+/** float32 has all whole numbers up to here. */
+const EXACT = 2 ** 24;
+
+/** Sums of products, which are exact in float32 while they are small: of so many terms at a time, added up in int32. */
+function product(a: Whole, b: Whole): Tensor {
+  const [along, down] = [a.t.ndim - 1, Math.max(b.t.ndim - 2, 0)];
+  const terms = a.t.shape[along]!;
+  const parts = Math.ceil(terms / Math.floor(EXACT / (a.most * b.most)));
+  const each = Math.ceil(terms / parts) || 1;
+  const part = (t: Tensor, axis: number, from: number): Tensor =>
+    sn.slice(t, t.shape.map((_, i) => (i === axis ? from : 0)), t.shape.map((size, i) => (i === axis ? Math.min(each, size - from) : size)));
+  let sum: Tensor | null = null;
+  for (let from = 0; from === 0 || from < terms; from += each) {
+    const next = sn.matmul(part(a.t, along, from), part(b.t, down, from)).astype('int32');
+    sum = sum ? sn.add(sum, next) : next;
+  }
+  return sum!;
+}
+
+/** The same of a convolution, in int32 where a sum may be too large. */
+function convolvedWhole(n: Node, x: Whole, w: Whole): Tensor {
+  const terms = w.t.shape.slice(1).reduce((count, size) => count * size, 1);
+  const dtype = terms * x.most * w.most <= EXACT ? 'float32' : 'int32';
+  return convolved(n, x.t.astype(dtype), w.t.astype(dtype)).astype('int32');
+}
 
 /** Sums of products as numbers of the result's scale. */
 function requantized(sum: Tensor, factor: Tensor, zero: Value): Value {
@@ -75,13 +113,26 @@ function requantized(sum: Tensor, factor: Tensor, zero: Value): Value {
 }
 
 /** One for each row of the left, or for each column of the right. */
-const byRows = (v: Value): Tensor => (v.rank === 1 && v.size > 1 ? sn.reshape(v.t, [-1, 1]) : v.t);
+const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t, [-1, 1]) : t);
+
+/** One for each filter. */
+const byFilters = (t: Tensor, rank: number): Tensor => (t.size > 1 ? sn.reshape(t, [-1, ...new Array<number>(rank - 1).fill(1)]) : t);
+
+const matMulInteger: Op = {
+  since: 10,
+  run: (_, a, b, aZero, bZero) => made(INT32, product(whole(a!, aZero, byRows), whole(b!, bZero))),
+};
+
+const convInteger: Op = {
+  since: 10,
+  run: (n, x, w, xZero, wZero) => made(INT32, convolvedWhole(n, whole(x!, xZero), whole(w!, wZero, (t) => byFilters(t, w!.rank)))),
+};
 
 const qLinearMatMul: Op = {
   since: 10,
   run: (_, a, aScale, aZero, b, bScale, bZero, yScale, yZero) => {
-    const sum = sn.matmul(whole(a!, byRows(aZero!)), whole(b!, bZero!.t));
-    const [left, right, end] = [byRows(aScale!), bScale!.t, yScale!.t].map((t) => t.astype('float32')) as [Tensor, Tensor, Tensor];
+    const sum = product(whole(a!, aZero, byRows), whole(b!, bZero));
+    const [left, right, end] = [byRows(aScale!.t), bScale!.t, yScale!.t].map((t) => t.astype('float32')) as [Tensor, Tensor, Tensor];
     return requantized(sum, sn.div(sn.mul(left, right), end), yZero!);
   },
 };
@@ -89,8 +140,7 @@ const qLinearMatMul: Op = {
 const qLinearConv: Op = {
   since: 10,
   run: (n, x, xScale, xZero, w, wScale, wZero, yScale, yZero, bias) => {
-    const filterZero = wZero!.size > 1 ? sn.reshape(wZero!.t, [-1, ...w!.shape.slice(1).map(() => 1)]) : wZero!.t;
-    let sum = convolved(n, whole(x!, xZero!.t), whole(w!, filterZero));
+    let sum = convolvedWhole(n, whole(x!, xZero), whole(w!, wZero, (t) => byFilters(t, w!.rank)));
     if (bias) sum = sn.add(sum, perChannel(bias.t, sum.ndim));
     const filterScale = wScale!.size > 1 ? perChannel(wScale!.t, sum.ndim) : wScale!.t;
     return requantized(sum, sn.div(sn.mul(xScale!.t, filterScale), yScale!.t), yZero!);
@@ -101,6 +151,8 @@ export const QUANTIZE: Readonly<Record<string, Op>> = {
   QuantizeLinear: quantizeLinear,
   DequantizeLinear: dequantizeLinear,
   DynamicQuantizeLinear: dynamicQuantizeLinear,
+  MatMulInteger: matMulInteger,
+  ConvInteger: convInteger,
   QLinearMatMul: qLinearMatMul,
   QLinearConv: qLinearConv,
 };
