@@ -1,5 +1,6 @@
 // bench.mjs - npm run bench: set up, build, and measure. Without arguments it measures everything; with --peers only
-// the comparison with other libraries, in a page and natively; other arguments are passed to bench/run.mjs.
+// the comparison with other libraries, in a page and natively; with --write what docs/bench.md shows, which it renews;
+// other arguments are passed to bench/run.mjs.
 // It runs on the newer Node, as the system's may lack relaxed SIMD.
 import { main, newerNode, runOrStop } from './lib/proc.mjs';
 import { build } from './build.mjs';
@@ -22,10 +23,20 @@ const againstPeers = async (args) => {
   if (!args.includes('--only')) await againstNative();
 };
 
+/** Everything in one list, then the other libraries; and the page and the chart of both. */
+const write = async (quick) => {
+  const { installedForeign, usualVariants } = await import('../bench/variants.mjs');
+  await measure('bench/run.mjs', '--variants', [...usualVariants, ...installedForeign()].join(), '--json', 'build/bench.json', ...quick);
+  await measure('bench/peers/run.mjs', ...quick);
+  await measure('bench/record.mjs', ...quick);
+};
+
 await main(import.meta.url, async (args) => {
   const peers = args.includes('--peers');
-  await setup(['wasm', 'native', ...(peers || !args.length ? ['browsers'] : [])]);
+  const writes = args.includes('--write');
+  await setup(['wasm', 'native', ...(peers || writes || !args.length ? ['browsers'] : [])]);
   await build(['native', 'js']);
+  if (writes) return write(args.filter((arg) => arg === '--quick'));
   if (peers) return againstPeers(args.filter((arg) => arg !== '--peers'));
   await measure('bench/run.mjs', ...args);
   return args.length ? undefined : againstPeers(['--optional']);

@@ -71,7 +71,7 @@ export const buildSite = async () => {
   rmSync(join(root, SITE), { recursive: true, force: true });
   writePages();
   write('site.css', STYLES.map((path) => readFileSync(join(root, path), 'utf8')).join('\n'));
-  copyFileSync(join(root, 'docs/playground.png'), join(root, SITE, 'playground.png'));
+  for (const name of ['playground.png', 'bench.svg']) copyFileSync(join(root, 'docs', name), join(root, SITE, name));
   mkdirSync(join(root, SITE, 'sinter'));
   for (const name of ['index.js', 'worker.js', 'sinter.wasm', 'sinter-mt.wasm']) copyFileSync(join(root, 'js/dist', name), join(root, SITE, 'sinter', name));
   await writeScripts();

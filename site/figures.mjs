@@ -47,7 +47,7 @@ const benchmarks = () => {
 
 Two kinds of figures tell how good a compiler is. What it makes of a program - kernels, memory, work - is the same on every
 machine, so it is committed, in \`${SOURCE}\`${date && ` (of ${date})`}, and every test run compares it. What a clock says
-depends on the machine, so it is measured where it matters: on yours.
+depends on the machine: [times](bench.md) are of the one that they name, and are measured anew where it matters, on yours.
 
 ## What the compiler makes of programs
 
@@ -69,8 +69,6 @@ ${table(['file', 'bytes', 'gzipped'], files)}
 - Its [Compiler tab](http://localhost:5173/#compiler) measures what each pass, fusion, generated code and each thread is worth.
 - \`npm run bench\` compares native code with WebAssembly; \`npm run bench -- --peers\` compares with TensorFlow.js,
   onnxruntime-web and jax-js, in one page and in turns.
-
-A time on these pages would be of a machine that is not yours. So there is none.
 `;
 };
 

@@ -15,7 +15,7 @@ const GUIDES = {
   'docs/onnx.md': ['onnx', 'ONNX'],
   'docs/webgpu.md': ['webgpu', 'WebGPU'],
 };
-const FIGURES = { 'docs/ops.md': ['ops', 'Ops'], 'docs/accuracy.md': ['accuracy', 'Accuracy'] };
+const FIGURES = { 'docs/bench.md': ['bench', 'Times'], 'docs/ops.md': ['ops', 'Ops'], 'docs/accuracy.md': ['accuracy', 'Accuracy'] };
 const INSIDE = { 'src/README.md': ['core', 'The core'], 'SECURITY.md': ['security', 'Security'] };
 
 /** A page: source, file (of the site, from its root), title, text. */

@@ -3,6 +3,7 @@
 //   --webgpu       Sinter and jax-js, both on WebGPU: on Chromium's driver in software, so that only ratios count
 //   --only TEXT    cases whose name contains TEXT (may be given again)
 //   --optional     if the other libraries are missing, say so and succeed
+//   --quick        a smoke run: nothing is warm, one short round
 //
 // The ratio is the best median of the others whose results are right over Sinter's; the goal stands beside it. For
 // products there are also Sinter's GFLOP/s, by medians, and the share of what fused 128-bit multiply-adds reach on
@@ -69,7 +70,7 @@ const openBrowser = (onWebGpu) => (onWebGpu
   ? chromium.launch({ ...chromiumOptions, args: [...chromiumOptions.args.filter((arg) => arg !== '--disable-gpu'), ...WEBGPU_ARGS] })
   : openChromium());
 
-const measure = async (cases, onWebGpu, onMessage) => {
+const measure = async (cases, { onWebGpu, quick }, onMessage) => {
   const server = await serve();
   const browser = await openBrowser(onWebGpu);
   try {
@@ -86,7 +87,7 @@ const measure = async (cases, onWebGpu, onMessage) => {
       };
       worker.onerror = (event) => reject(new Error(event.message));
       worker.postMessage(given);
-    }), { cases, libraries: LIBRARIES, onWebGpu });
+    }), { cases, libraries: LIBRARIES, onWebGpu, quick });
     onMessage({ peak: await peakOf(page) });
   } finally {
     await browser.close();
@@ -127,13 +128,13 @@ const rate = ({ flops, times: { sinter } }, peak) => {
 const head = ['ratio', 'of minima'].map((text) => text.padStart(10)).join('') + 'asked'.padStart(9) +
   'GFLOP/s'.padStart(9) + 'peak'.padStart(6) + 'best'.padStart(6);
 
-const compareOnPage = async (cases, onWebGpu) => {
+const compareOnPage = async (cases, options) => {
   await bundle();
   const results = [];
   let peak = 0;
   console.log(`load ${loadavg()[0].toFixed(1)}`);
   console.log(`${'ms, median'.padEnd(34)}${LIBRARIES.map((name) => name.padStart(10)).join('')}${head}`);
-  await measure(cases, onWebGpu, (message) => {
+  await measure(cases, options, (message) => {
     if (message.peak) {
       peak = Math.max(peak, message.peak);
       return console.log(`peak: ${message.peak.toFixed(0)} GFLOP/s, ${THREADS} threads`);
@@ -146,10 +147,11 @@ const compareOnPage = async (cases, onWebGpu) => {
 };
 
 await main(import.meta.url, async (args) => {
-  const { only, optional, webgpu } = parseArgs({ args, options: {
+  const { only, optional, webgpu, quick } = parseArgs({ args, options: {
     webgpu: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [''] },
     optional: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
   } }).values;
   if (webgpu) LIBRARIES = ['sinter', 'jax'];
   const asked = webgpu
@@ -164,7 +166,7 @@ await main(import.meta.url, async (args) => {
     console.log('no comparison with other libraries: they cannot be installed');
     return;
   }
-  const { peak, results: page } = await compareOnPage(cases, webgpu);
+  const { peak, results: page } = await compareOnPage(cases, { onWebGpu: webgpu, quick });
   mkdirSync(join(root, 'build'), { recursive: true });
   writeFileSync(join(root, webgpu ? 'build/peers-webgpu.json' : 'build/peers.json'), `${JSON.stringify({ peak, page }, null, 1)}\n`);
   const wrong = page.filter((result) => result.wrong.includes('sinter') || !result.times.sinter);

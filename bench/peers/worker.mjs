@@ -1,5 +1,5 @@
 // worker.mjs - all libraries in one worker of the page, case by case and in turns, so that all of them meet the
-// same machine. In: { cases, libraries, onWebGpu }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
+// same machine. In: { cases, libraries, onWebGpu, quick }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
 import { SIMULATED } from './cases.mjs';
 import * as jax from './jax.mjs';
 import * as ort from './ort.mjs';
@@ -14,6 +14,9 @@ const ROUND_MS = 60;
 const SLOW_MS = 500;
 const SLOW_ROUNDS = 3;
 const BATCH_MS = 0.05;
+/** Of a smoke run. */
+const QUICK = { warmMs: 100, most: 1 };
+const USUAL = { warmMs: WARM_MS, most: ROUNDS };
 const REFERENCES = ['ort', 'tfjs', 'jax']; // the first of them that has a result is believed
 const TOLERANCE = 2e-3; // relative to the largest value
 
@@ -39,15 +42,15 @@ const differs = (got, expected) => {
 };
 
 /** Every library, ready for the case and warm, with its result: { name, call, release, batch, result, times }. */
-const prepareAll = async (given, open, failed) => {
+const prepareAll = async (given, open, failed, { warmMs, most }) => {
   const prepared = [];
   for (const [name, library] of Object.entries(open)) {
     try {
       const made = await library.prepare(given);
       if (!made) continue;
       const result = Array.from(await made.result());
-      const { perCall } = await during(made.call, WARM_MS, 1);
-      const rounds = perCall > SLOW_MS ? SLOW_ROUNDS : ROUNDS;
+      const { perCall } = await during(made.call, warmMs, 1);
+      const rounds = Math.min(most, perCall > SLOW_MS ? SLOW_ROUNDS : ROUNDS);
       prepared.push({ ...made, name, result, rounds, batch: Math.ceil(BATCH_MS / perCall), times: [] });
     } catch (error) {
       failed[name] = String(error);
@@ -62,9 +65,9 @@ const expectedOf = (given, prepared) => {
   return found?.result;
 };
 
-const compare = async (given, open) => {
+const compare = async (given, open, pace) => {
   const failed = {};
-  const prepared = await prepareAll(given, open, failed);
+  const prepared = await prepareAll(given, open, failed, pace);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const { call, rounds, batch, times } of prepared) {
       if (round < rounds) times.push((await during(call, ROUND_MS, batch)).perCall);
@@ -81,7 +84,7 @@ const compare = async (given, open) => {
   return { case: name, asked, askedMs, flops, times: Object.fromEntries(times), wrong, failed };
 };
 
-onmessage = async ({ data: { cases, libraries, onWebGpu } }) => {
+onmessage = async ({ data: { cases, libraries, onWebGpu, quick } }) => {
   const open = {};
   for (const name of libraries) {
     try {
@@ -92,7 +95,7 @@ onmessage = async ({ data: { cases, libraries, onWebGpu } }) => {
     }
   }
   try {
-    for (const given of cases) postMessage(await compare(given, open));
+    for (const given of cases) postMessage(await compare(given, open, quick ? QUICK : USUAL));
     postMessage({ done: true });
   } catch (error) {
     postMessage({ broken: String(error) });
