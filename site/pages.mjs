@@ -12,6 +12,7 @@ const GUIDES = {
   'docs/logic.md': ['logic', 'Logic'],
   'docs/llm.md': ['llm', 'Language models'],
   'docs/train.md': ['train', 'Training outside of the page'],
+  'docs/export.md': ['export', 'A program as a module of its own'],
   'docs/onnx.md': ['onnx', 'ONNX'],
   'docs/webgpu.md': ['webgpu', 'WebGPU'],
 };

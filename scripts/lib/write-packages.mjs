@@ -170,6 +170,8 @@ export const packagePages = () => {
     pageOf('llm', partsOf(join(SOURCE, 'llm/index.ts'), 'llm.')),
     pageOf('onnx', partsOf(join(SOURCE, 'onnx/index.ts'), 'onnx.')),
     pageOf('report', partsOf(join(SOURCE, 'report/index.ts'), 'report.')),
+    pageOf('export', partsOf(join(SOURCE, 'export/index.ts'), '')),
+    pageOf('standalone', partsOf(join(SOURCE, 'standalone/index.ts'), '')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/size.h"
 
 #define SN_ALIGNMENT 64
@@ -9,6 +10,8 @@
 #define SN_ARENA_FIRST_CHUNK 4096
 #define SN_ARENA_LARGEST_CHUNK ((size_t)1 << 20)
 #define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* a block of so many bytes has one for itself */
+
+bool sn_arena_apart;
 
 struct sn_arena_chunk {
   sn_arena_chunk *next;
@@ -104,7 +107,8 @@ static sn_status add_chunk(sn_arena *arena, size_t need, sn_arena_chunk **out) {
   SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least), SN_ERR_MEMORY,
              NULL, "out of memory: %zu bytes", need);
   const bool own = arena->chunk && need >= SN_ARENA_OWN_CHUNK;
-  SN_TRY(new_chunk(arena, own || bytes < least ? least : bytes, out));
+  const bool exact = own || bytes < least || sn_arena_apart;
+  SN_TRY(new_chunk(arena, exact ? least : bytes, out));
   sn_arena_chunk **at = own ? &arena->chunk->next : &arena->chunk;
   (*out)->next = *at;
   *at = *out;

@@ -61,6 +61,9 @@ struct sn_saved;
 sn_status sn_step_adopt(sn_program *program, const struct sn_saved *saved);
 void sn_step_forget(sn_program *program);
 
+/* Where the elements are of value i of the state, then the rates, that a step was read with. */
+const void *sn_step_value(const sn_program *program, size_t i);
+
 /* The arena of what was asked for last, emptied. */
 sn_arena *sn_program_listing(sn_program *program);
 

@@ -105,13 +105,16 @@ const sn_step_info *sn_step_describe(const sn_program *p) {
   return p->step ? &p->step->info : NULL;
 }
 
+const void *sn_step_value(const sn_program *p, size_t i) {
+  return sn_storage_map(&p->ctx->storages, p->step->values[i]->storage);
+}
+
 static sn_status copy_values(sn_program *p, size_t n, sn_tensor **out) {
   SN_FAIL_IF(&p->ctx->env, !p->step, SN_ERR_ARGUMENT, "step", "this program is no training step");
   SN_TRY(sn_scope_reserve(p->ctx, n));
   for (size_t i = 0; i < n; i++) {
     const sn_tensor *from = p->step->values[i];
-    const void *elements = sn_storage_map(&p->ctx->storages, from->storage);
-    SN_TRY(sn_load_value(p->ctx, &from->type, elements, &out[i]));
+    SN_TRY(sn_load_value(p->ctx, &from->type, sn_step_value(p, i), &out[i]));
   }
   return SN_OK;
 }

@@ -12,7 +12,8 @@ import type { Tensor } from '../tensor.js';
 import { atOnce, copied, type Copy } from './copying.js';
 import { countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
-const DTYPES: Readonly<Record<string, StoredDType>> = {
+/** Dtypes by their names in a file. */
+export const STORED: Readonly<Record<string, StoredDType>> = {
   F32: 'float32',
   F64: 'float64',
   F16: 'float16',
@@ -67,7 +68,7 @@ export function layOut(names: readonly string[], tensors: readonly Tensor[], met
     .sort((a, b) => b.item - a.item || (a.name < b.name ? -1 : 1));
   const ends = [0];
   const entries = order.map(({ t, name, item }, i): [string, unknown] => {
-    const dtype = Object.keys(DTYPES).find((each) => DTYPES[each] === t.dtype);
+    const dtype = Object.keys(STORED).find((each) => STORED[each] === t.dtype);
     ends.push(ends[i]! + t.size * item);
     return [name, { dtype, shape: t.shape, data_offsets: [ends[i], ends[i + 1]] }];
   });
@@ -152,8 +153,8 @@ function readEntry(op: string, name: string, entry: unknown): Stored {
   const { dtype, shape, data_offsets: offsets } = (isPlainObject(entry) ? entry : {}) as Record<string, unknown>;
   if (typeof dtype !== 'string' || !areSizes(shape) || !areSizes(offsets) || offsets.length !== 2)
     throw damaged(op, `${shown(name)} has no dtype, shape and data_offsets`);
-  if (!Object.hasOwn(DTYPES, dtype)) throw new DTypeError(op, `${shown(name)} is ${shown(dtype)}, which tensors do not have`);
-  const stored = { name, dtype: DTYPES[dtype]!, shape, begin: offsets[0]!, end: offsets[1]! };
+  if (!Object.hasOwn(STORED, dtype)) throw new DTypeError(op, `${shown(name)} is ${shown(dtype)}, which tensors do not have`);
+  const stored = { name, dtype: STORED[dtype]!, shape, begin: offsets[0]!, end: offsets[1]! };
   const count = countElements(shape);
   if (count === null || count * itemBytes(stored.dtype) !== stored.end - stored.begin)
     throw damaged(op, `the shape of ${shown(name)} does not fill its ${stored.end - stored.begin} bytes`);

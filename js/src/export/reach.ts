@@ -1,0 +1,59 @@
+// Which objects of the heap a run can reach: those that pointers lead to from the root, a word at a time. A number that
+// looks like a pointer keeps one object too many, never one too few.
+
+export interface Block {
+  address: number;
+  size: number;
+}
+
+/** The largest beginning at most this, or -1. */
+function last(begins: readonly number[], address: number): number {
+  let low = 0;
+  let high = begins.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (begins[middle]! <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** The blocks, of these, that are reached from the words at root, by their addresses; pointers may point into a block. */
+export function reached(memory: WebAssembly.Memory, blocks: ReadonlyMap<number, number>, root: { address: number; words: number }): Block[] {
+  const all = [...blocks].map(([address, size]) => ({ address, size })).sort((a, b) => a.address - b.address);
+  const begins = all.map(({ address }) => address);
+  const found = new Set<Block>();
+  const words = new Int32Array(memory.buffer);
+  const todo: Block[] = [{ address: root.address, size: root.words * 4 }];
+  for (let block = todo.pop(); block; block = todo.pop()) {
+    for (let at = block.address >>> 2; at < (block.address + block.size) >>> 2; at++) {
+      const pointer = words[at]! >>> 0;
+      const met = all[last(begins, pointer)];
+      if (!met || pointer >= met.address + met.size || found.has(met)) continue;
+      found.add(met);
+      todo.push(met);
+    }
+  }
+  return [...found].sort((a, b) => a.address - b.address);
+}
+
+/** Bytes that are not 0, in pieces; between two lie at least so many zeros as a piece of its own costs. */
+export function pieces(bytes: Uint8Array, address: number): { address: number; bytes: Uint8Array }[] {
+  const GAP = 16;
+  const out: { address: number; bytes: Uint8Array }[] = [];
+  let begin = -1;
+  let end = 0;
+  const close = (): void => {
+    if (begin >= 0) out.push({ address: address + begin, bytes: bytes.slice(begin, end) });
+  };
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i] === 0) continue;
+    if (begin < 0 || i - end > GAP) {
+      close();
+      begin = i;
+    }
+    end = i + 1;
+  }
+  close();
+  return out;
+}

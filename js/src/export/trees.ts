@@ -1,0 +1,37 @@
+// The trees of arguments and results as the loader of an exported module reads them (description.ts).
+
+import { UnsupportedError } from '../index.js';
+import type { Plain } from '../savedtree.js';
+import type { LoaderTree } from './description.js';
+
+const VALUES: Readonly<Record<string, (text: string) => unknown>> = {
+  null: () => null,
+  undefined: () => undefined,
+  boolean: (text) => text === 'true',
+  number: Number,
+  string: (text) => text,
+};
+
+const unsupported = (what: string): UnsupportedError =>
+  new UnsupportedError('exportWasm', `${what} among the arguments or results cannot be exported`, { hint: 'use plain objects and arrays of tensors' });
+
+function valueText([kind, text = '']: NonNullable<Plain['value']>): string {
+  const make = VALUES[kind];
+  if (!make) throw unsupported(`a ${kind}`);
+  const value = make(text);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw unsupported(String(value));
+  return JSON.stringify(value) ?? '';
+}
+
+/** A saved tree, its tensors numbered by next. */
+export function loaderTree(tree: Plain, next: () => number): LoaderTree {
+  const items = (): LoaderTree[] => tree.items!.map((item) => loaderTree(item, next));
+  if (tree.kind === 'tensor') return next();
+  if (tree.kind === 'static') return valueText(tree.value!);
+  if (tree.kind === 'array') return items();
+  if (tree.kind === 'object') return Object.fromEntries(items().map((item, i) => [tree.keys![i] as string, item]));
+  throw unsupported(`a ${tree.kind === 'map' ? 'Map' : 'Set'}`);
+}
+
+/** A tree of n tensors side by side, of a program that was saved in C and has none of its own. */
+export const plainList = (count: number): Plain => ({ kind: 'array', items: Array.from({ length: count }, () => ({ kind: 'tensor' })) });
