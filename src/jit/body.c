@@ -115,7 +115,8 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   if (o->value == SN_NONE && !fits(j, o)) j->unable = true;
   const sn_walk_base base = {.kind = o->value == SN_NONE ? SN_BASE_NUMBER : SN_BASE_VALUE,
                              .number = o->value};
-  const uint32_t leaf = sn_walk_leaf(&j->walk, o->dtype, base, o->offset, strides);
+  const int64_t offset = o->offset + (j->ahead ? j->ahead * strides[0] : 0);
+  const uint32_t leaf = sn_walk_leaf(&j->walk, o->dtype, base, offset, strides);
   if (!sn_is_indexed(o)) return leaf;
   const sn_indexing *at = o->indexing;
   if (!suits_lookup(o)) j->unable = true;

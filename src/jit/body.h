@@ -8,7 +8,8 @@
 /* Functions of the module that others call, by reduction: their number + 1, 0: not there yet. */
 typedef struct sn_jit_helpers {
   uint32_t push[SN_OP_COUNT][SN_DTYPE_COUNT]; /* lanes, count: a strip's lanes into the counter */
-  uint32_t end[SN_OP_COUNT][SN_DTYPE_COUNT];  /* lanes, count, item: the block's end */
+  uint32_t end[SN_OP_COUNT][SN_DTYPE_COUNT];  /* lanes of the last strip, count of those before,
+                                                 item: the block's end */
 } sn_jit_helpers;
 
 /* One role of one kernel under way. */
@@ -24,6 +25,7 @@ typedef struct sn_jit {
   sn_vec_value *totals;  /* per total its value, if there is one to read */
   sn_vec_value *insns;   /* of the body described last */
   bool once_per_run;     /* operands do not walk the reduced dims */
+  int ahead;             /* operands are so many places on along the outermost dim */
   /* What a load or a kept value is; NULL: elements where they lie. */
   sn_vec_value (*read)(struct sn_jit *j, const sn_body *body, const sn_insn *insn);
   bool unable; /* something that is not lowered was met */
@@ -59,6 +61,8 @@ typedef struct sn_jit_sum {
   uint32_t scratch; /* bytes behind memory */
   uint32_t item;    /* local of an address; bytes behind it: */
   uint32_t item_offset;
+  uint32_t joined, other; /* leaves of two strips' lanes, which section `join` combines; 0: none */
+  uint32_t join;
 } sn_jit_sum;
 
 /* The functions a sum calls; written before the function that has it is begun. */
@@ -66,6 +70,9 @@ sn_status sn_jit_sum_helpers(sn_jit *j, const sn_reduction *reduction);
 
 /* After the body: one more point goes into the sum's accumulators. */
 void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum);
+
+/* After all bodies: in a section of its own lanes of two strips are combined, where that helps. */
+void sn_jit_sum_join(sn_jit *j, sn_jit_sum *sums, uint32_t n);
 
 /* The next `left` (a local, changed; at most SN_FOLD_BLOCK) points of the reduced dims, from the
  * index on, folded as fold.h says; sums: all of one width. */

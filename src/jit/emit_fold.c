@@ -7,7 +7,10 @@
  * sum go through all rounds in registers, then the next four.
  *
  *   round 0   lanes 0-3  4-7  8-11 ...        of 32 points
- *   round 1         |     |     |             a column at a time */
+ *   round 1         |     |     |             a column at a time
+ *
+ * Where a row is an even number of whole strips, a column goes on through the next strip in further
+ * registers, and what the counter would combine first is combined there: it counts pairs. */
 #include "jit/access.h"
 #include "jit/body.h"
 
@@ -116,24 +119,19 @@ static sn_status write_push(sn_jit *j, const sn_reduction *r, uint32_t *number) 
   return w->status;
 }
 
-/* sn_counter_finish into the lanes, unless they are the only strip's. */
+/* What sn_counter_push of the lanes, then sn_counter_finish would leave there: what is combined is the
+ * same, and none of the lanes, which began with the identity, changes by it once more. */
 static void write_finish(helper *h, uint32_t lanes, uint32_t count, uint32_t level) {
   sn_wasm *w = h->walk.w;
-  sn_emit_get(w, count);
-  sn_emit_i32(w, 1);
-  sn_emit(w, SN_WASM_i32_ne);
-  sn_emit_block(w, SN_WASM_if);
-  write_all(h, 0);
   set_sum(w, level, lanes, SN_FOLD_BYTES);
   sn_emit_while(w, count, 1);
   low_bit(w, count);
   sn_emit_block(w, SN_WASM_if);
-  write_all(h, 1);
+  write_all(h, 0);
   sn_emit(w, SN_WASM_end);
   sn_emit_add(w, level, SN_FOLD_BYTES);
   halve(w, count);
   sn_emit_repeat(w, count, 1);
-  sn_emit(w, SN_WASM_end);
 }
 
 /* Lane j with lane j + half until one is left. */
@@ -165,18 +163,15 @@ static sn_status write_end(sn_jit *j, const sn_reduction *r, uint32_t *number) {
   SN_TRY(helper_begin(j, &h, r, N_PARAMS));
   sn_walk *k = &h.walk;
   const uint32_t level = sn_wasm_local(w, SN_WASM_TYPE_I32);
-  const sn_vec identity = sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
-  sn_walk_write(k, leaf_at(&h, LANES, 0), &(sn_vec_value){{identity, identity}});
-  sn_vecs_section(&k->lanes);
   describe_combine(&h, level, LANES, LANES);
   sn_vecs_section(&k->lanes);
   describe_collapse(&h, LANES, ITEM);
   SN_TRY(sn_walk_start(k));
   write_finish(&h, LANES, COUNT, level);
-  sn_walk_point(k, 2);
+  sn_walk_point(k, 1);
   k->copy = SN_COPY_FULL;
   k->turn = k->shift = 0;
-  sn_write_pass(&k->writer, 2, 2);
+  sn_write_pass(&k->writer, 1, 2);
   k->copy = SN_COPY_ONE;
   sn_access_store(k, &k->stores[k->n_stores - 1]);
   *number = sn_wasm_function_end(w) + 1;
@@ -244,6 +239,31 @@ static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
     sn_emit_get(j->w, sum->memory);
     push_identity(j->w, sum->reduction);
     sn_emit_memory(j->w, SN_WASM_v128_store, sum->scratch + 16 * i);
+  }
+}
+
+/* Of a row that is pairs of strips, to the last point. */
+static bool has_pairs(const sn_jit *j, const sn_reduction *r) {
+  const sn_walk *k = &j->walk;
+  return !j->kernel->group->limited &&
+         k->dims[k->rank - 1] % (2 * sn_fold_order_of(r->dtype).strip) == 0;
+}
+
+void sn_jit_sum_join(sn_jit *j, sn_jit_sum *sums, uint32_t n) {
+  sn_walk *k = &j->walk;
+  const int64_t strides[SN_MAX_RANK] = {0};
+  if (n < 2 || !has_pairs(j, sums[0].reduction)) return;
+  sn_vecs_section(&k->lanes);
+  for (uint32_t i = 0; i < n; i++) {
+    sn_jit_sum *sum = &sums[i];
+    const sn_dtype dtype = sum->reduction->dtype;
+    const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = sum->memory, .level = 2};
+    sum->joined = sn_walk_leaf(k, dtype, base, 0, strides);
+    sum->other = sn_walk_leaf(k, dtype, base, 0, strides);
+    const sn_vec_value a = sn_walk_read(k, sum->joined), b = sn_walk_read(k, sum->other);
+    const sn_vec_value both = combine(&k->lanes, sum->reduction, &a, &b);
+    sn_walk_write(k, sum->joined, &both);
+    sum->join = k->lanes.section;
   }
 }
 
@@ -367,24 +387,44 @@ static void store_lanes(sn_jit *j, const sn_jit_sum *sum) {
   }
 }
 
-/* A strip of so many whole rounds, lanes by lanes; pointers end behind it. */
+/* Rounds [from, to) of four lanes of each sum. */
+static void write_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                         int32_t from, int32_t to) {
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  for (uint32_t i = 0; i < n; i++)
+    set_registers(j, &sums[i], (uint32_t)sn_vec_halves(sums[i].reduction->dtype));
+  for (int32_t r = from; r < to; r++) sn_walk_copy_at(&j->walk, section, (uint32_t)(r * round));
+}
+
+/* The same of the next strip, in registers of its own, and both combined. */
+static void join_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                        int32_t rounds) {
+  sn_leaf *leaves = j->walk.leaves;
+  for (uint32_t i = 0; i < n; i++) leaves[sums[i].leaf].registers = leaves[sums[i].other].registers;
+  write_column(j, section, sums, n, rounds, 2 * rounds);
+  for (uint32_t i = 0; i < n; i++)
+    leaves[sums[i].leaf].registers = leaves[sums[i].joined].registers;
+  sn_walk_copy_at(&j->walk, sums[0].join, 0);
+}
+
+/* A strip of so many whole rounds, or a pair of them, lanes by lanes; pointers end behind it. */
 static void write_lanes(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                         int32_t rounds) {
   sn_walk *k = &j->walk;
   const int32_t round = round_points(sums[0].reduction->dtype);
+  const int32_t all = sums[0].join ? 2 * rounds : rounds;
   for (uint32_t i = 0; i < n; i++) sn_walk_reset(k, sums[i].leaf);
   set_kind(j, sums, n, SN_LEAF_REGISTERS);
   sn_emit_i32(j->w, round / 4);
   sn_emit_set(j->w, k->count);
   sn_emit_while(j->w, k->count, 1);
-  for (uint32_t i = 0; i < n; i++)
-    set_registers(j, &sums[i], (uint32_t)sn_vec_halves(sums[i].reduction->dtype));
-  for (int32_t r = 0; r < rounds; r++) sn_walk_copy_at(k, section, (uint32_t)(r * round));
+  write_column(j, section, sums, n, 0, rounds);
+  if (sums[0].join) join_column(j, section, sums, n, rounds);
   for (uint32_t i = 0; i < n; i++) store_lanes(j, &sums[i]);
   sn_walk_advance(k, section, 4);
   sn_emit_add(j->w, k->count, -1);
   sn_emit_repeat(j->w, k->count, 1);
-  sn_walk_advance(k, section, (rounds - 1) * round);
+  sn_walk_advance(k, section, (all - 1) * round);
   set_kind(j, sums, n, SN_LEAF_MEMORY);
 }
 
@@ -416,6 +456,39 @@ static void write_whole_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sum
   sn_emit(w, SN_WASM_end);
 }
 
+/* Registers of the sums, while their strips go through them. */
+static void reserve(sn_jit *j, const sn_jit_sum *sums, uint32_t n, bool rounds) {
+  sn_walk *k = &j->walk;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t halves = (uint32_t)sn_vec_halves(sums[i].reduction->dtype);
+    sn_walk_reserve(k, sums[i].leaf, rounds ? LANE_VECTORS : halves);
+    if (rounds || !sums[i].join) continue;
+    sn_walk_reserve(k, sums[i].other, halves);
+    k->leaves[sums[i].joined].registers = k->leaves[sums[i].leaf].registers;
+    k->leaves[sums[i].joined].kind = k->leaves[sums[i].other].kind = SN_LEAF_REGISTERS;
+  }
+}
+
+/* The next strip, or pair of strips, into the lanes in memory. */
+static void write_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                        uint32_t left, int32_t apart, bool registers) {
+  sn_wasm *w = j->w;
+  sn_walk *k = &j->walk;
+  const int32_t strip = sn_fold_order_of(sums[0].reduction->dtype).strip;
+  if (apart && sums[0].join) {
+    write_lanes(j, section, sums, n, apart);
+    sn_emit_add(w, left, -2 * strip);
+    return;
+  }
+  const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
+  take(w, points, left, strip);
+  if (apart) write_whole_strip(j, section, sums, n, apart, points);
+  for (uint32_t i = 0; i < n && !apart; i++) set_identity(j, &sums[i], registers);
+  if (registers) write_rounds(j, section, sums, n, points);
+  (one_run ? write_rest : write_pieces)(j, section, sums, n, points);
+}
+
 static void call_push(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
   const sn_reduction *r = sum->reduction;
   push_address(j->w, sum->memory, sum->scratch);
@@ -439,38 +512,22 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   const bool registers = one_run && n * sn_walk_length(k, section, true) <= SHORT_BODY &&
                          k->dims[k->rank - 1] >= round;
   const int32_t apart = registers ? 0 : rounds_apart(j, section, sums, n);
-  for (uint32_t i = 0; i < n && (registers || apart); i++)
-    sn_walk_reserve(k, sums[i].leaf,
-                    registers ? LANE_VECTORS : (uint32_t)sn_vec_halves(sums[i].reduction->dtype));
-  const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  if (registers || apart) reserve(j, sums, n, registers);
   const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
   if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */
   sn_emit_i32(w, 0);
   sn_emit_set(w, strips);
   sn_emit_block(w, SN_WASM_block);
   sn_emit_block(w, SN_WASM_loop);
-  take(w, points, left, sn_fold_order_of(sums[0].reduction->dtype).strip);
-  if (apart) write_whole_strip(j, section, sums, n, apart, points);
-  for (uint32_t i = 0; i < n && !apart; i++) set_identity(j, &sums[i], registers);
-  if (registers) write_rounds(j, section, sums, n, points);
-  (one_run ? write_rest : write_pieces)(j, section, sums, n, points);
-  /* a strip that is the first and the last needs no counter */
+  write_strip(j, section, sums, n, left, apart, registers);
+  /* the last strip needs no counter */
   sn_emit_get(w, left);
-  sn_emit_get(w, strips);
-  sn_emit(w, SN_WASM_i32_or);
   sn_emit(w, SN_WASM_i32_eqz);
   sn_emit_index(w, SN_WASM_br_if, 1);
   for (uint32_t i = 0; i < n; i++) call_push(j, &sums[i], strips);
   sn_emit_add(w, strips, 1);
-  sn_emit_get(w, left);
-  sn_emit_index(w, SN_WASM_br_if, 0);
+  sn_emit_index(w, SN_WASM_br, 0);
   sn_emit(w, SN_WASM_end);
-  sn_emit(w, SN_WASM_end);
-  sn_emit_get(w, strips);
-  sn_emit(w, SN_WASM_i32_eqz);
-  sn_emit_block(w, SN_WASM_if);
-  sn_emit_i32(w, 1);
-  sn_emit_set(w, strips);
   sn_emit(w, SN_WASM_end);
   for (uint32_t i = 0; i < n; i++) call_end(j, &sums[i], strips);
   k->most_copies = SN_WALK_COPIES;

@@ -78,8 +78,12 @@ static sn_status describe(rows *r) {
   if (j->unable) return SN_OK;
   j->once_per_run = true;
   SN_TRY(sn_jit_body(j, &g->post, NULL));
-  if (!j->unable) sn_jit_stores(j, g->stores, g->n_stores);
-  return SN_OK;
+  if (j->unable) return SN_OK;
+  sn_jit_stores(j, g->stores, g->n_stores);
+  for (uint32_t i = 0; i < g->row.n_phases; i++)
+    if (g->row.phases[i].n_reductions)
+      sn_jit_sum_join(j, &r->sums[g->row.phases[i].first_total], g->row.phases[i].n_reductions);
+  return j->walk.status;
 }
 
 static void write_phase(rows *r, uint32_t section, uint32_t left) {

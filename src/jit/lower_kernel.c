@@ -4,6 +4,8 @@
 
 /* Of a row whose accumulators stay in registers: half of those there are, and its code's length. */
 enum { MOST_VECTORS = 8, MOST_NODES = 192 };
+/* Of a point, where two are taken together. */
+enum { MOST_OF_PAIR = 32 };
 
 const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "columns", "rows"};
 
@@ -55,67 +57,118 @@ static bool kernel_has_bags(const sn_kernel *kernel) {
   return kernel->reduce.mode == SN_REDUCE_RAGGED;
 }
 
-/* The accumulators walk along with the outputs; the first point replaces what is there, or in a bag is
- * added to 0, as it may be -0. Returns their leaf. */
-static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
-  const sn_reduction *r = &j->kernel->group->row.phases[0].reductions[0];
+/* Points that the code takes one after the other, of those of an output, in one walk along the
+ * outputs: a section. Of two the total between them is never in memory; an odd one goes first. */
+typedef struct turn {
+  int points;
+  uint32_t acc; /* leaf of the totals */
+} turn;
+
+typedef struct columns {
+  sn_jit *j;
+  turn turns[3];
+  int n_turns;
+  bool kept;                      /* totals stay in registers */
+  uint32_t acc, first, n_outputs; /* parameters */
+  uint32_t point, to_come, left;  /* locals */
+} columns;
+
+/* The totals walk along with the outputs. The first turn reads nothing where they go: its first point
+ * begins them; in a bag it is added to 0, as it may be -0. */
+static sn_status describe_turn(columns *c, bool first, int points) {
+  sn_jit *j = c->j;
   sn_walk *k = &j->walk;
-  const int reduced = j->kernel->group->reduced_rank;
-  const bool bags = kernel_has_bags(j->kernel);
-  int64_t along[SN_MAX_RANK] = {0}, down[SN_MAX_RANK] = {0}, step = 1;
-  for (int i = k->rank - 1; i >= reduced; step *= k->dims[i--]) along[i] = step;
-  step = 1;
-  for (int i = reduced - 1; i >= 0; step *= k->dims[i--]) down[i] = step;
-  const sn_walk_base point = {.kind = SN_BASE_NUMBER};
-  const sn_vec at = sn_walk_read(k, sn_walk_leaf(k, SN_I32, point, 0, down)).half[0];
-  const sn_vec start = sn_walk_read(k, sn_walk_number(k, from)).half[0];
-  const sn_vec is_first = sn_vec_op(&k->lanes, SN_WASM_i32x4_eq, at, start, 0);
-  const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = acc, .follows = true, .level = 2};
-  const uint32_t leaf = sn_walk_leaf(k, r->dtype, base, 0, along);
-  const sn_vec_value before = sn_walk_read(k, leaf), *x = &j->insns[r->insn];
-  sn_vec_value after = {{0, 0}};
+  const sn_phase *phase = &j->kernel->group->row.phases[0];
+  const sn_reduction *r = &phase->reductions[0];
+  int64_t along[SN_MAX_RANK] = {0}, step = 1;
+  for (int i = k->rank - 1; i >= j->kernel->group->reduced_rank; step *= k->dims[i--])
+    along[i] = step;
+  if (c->n_turns) sn_vecs_section(&k->lanes);
+  const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = c->acc, .follows = true, .level = 2};
+  const uint32_t acc = sn_walk_leaf(k, r->dtype, base, 0, along);
+  bool begun = !first || kernel_has_bags(j->kernel);
   const sn_vec none = sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
-  for (int h = 0; h < sn_vec_halves(r->dtype); h++) {
-    const sn_vec sum =
-        bags ? sn_vec_select(&k->lanes, 32, is_first, none, before.half[h]) : before.half[h];
-    const sn_vec both = sn_expand_combine(&k->lanes, r->op, r->dtype, sum, x->half[h]);
-    after.half[h] = bags ? both : sn_vec_select(&k->lanes, 32, is_first, x->half[h], both);
+  sn_vec_value total = first ? (sn_vec_value){{none, none}} : sn_walk_read(k, acc);
+  for (j->ahead = 0; j->ahead < points; j->ahead++, begun = true) {
+    SN_TRY(sn_jit_body(j, &phase->body, NULL));
+    if (j->unable) return SN_OK;
+    const sn_vec_value x = j->insns[r->insn];
+    for (int h = 0; h < sn_vec_halves(r->dtype); h++)
+      total.half[h] = begun
+                          ? sn_expand_combine(&k->lanes, r->op, r->dtype, total.half[h], x.half[h])
+                          : x.half[h];
   }
-  sn_walk_write(k, leaf, &after);
-  return leaf;
+  j->ahead = 0;
+  sn_walk_write(k, acc, &total);
+  c->turns[c->n_turns++] = (turn){points, acc};
+  return k->status;
 }
 
-/* Where a row of outputs is a few whole vectors its accumulators stay in registers: in memory each
- * row would wait for what the one before has just written. Returns how many vectors, or 0. */
-static uint32_t keep_row(sn_jit *j, uint32_t acc) {
+/* What has been described so far is for each vector. */
+static uint32_t nodes_of(const sn_jit *j) {
+  const sn_vecs *lanes = &j->walk.lanes;
+  uint32_t n = 0;
+  for (sn_vec i = 1; i < lanes->n_nodes; i++) n += lanes->nodes[i].level == 2;
+  return n;
+}
+
+/* Where a row of outputs is a few whole vectors its totals stay in registers: in memory each row
+ * would wait for what the one before has just written. Returns how many vectors, or 0. */
+static uint32_t vectors_of_row(const sn_jit *j) {
   const sn_group *g = j->kernel->group;
-  sn_leaf *leaf = &j->walk.leaves[acc];
-  const int64_t n = g->space[0], vectors = n / 4 * sn_vec_halves(leaf->dtype);
+  const int64_t n = g->space[0];
+  const int64_t vectors = n / 4 * sn_vec_halves(g->row.phases[0].reductions[0].dtype);
   if (g->space_rank != 1 || n % 4 || vectors > MOST_VECTORS) return 0;
-  if (n / 4 * sn_walk_length(&j->walk, 0, true) > MOST_NODES) return 0;
-  leaf->kind = SN_LEAF_REGISTERS;
-  sn_walk_reserve(&j->walk, acc, (uint32_t)vectors);
-  return (uint32_t)vectors;
+  return n / 4 * nodes_of(j) > MOST_NODES ? 0 : (uint32_t)vectors;
 }
 
-static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
+static void keep_row(columns *c, uint32_t vectors) {
+  c->kept = true;
+  sn_leaf *leaves = c->j->walk.leaves;
+  for (int i = 0; i < c->n_turns; i++) leaves[c->turns[i].acc].kind = SN_LEAF_REGISTERS;
+  sn_walk_reserve(&c->j->walk, c->turns[0].acc, vectors);
+  for (int i = 1; i < c->n_turns; i++)
+    leaves[c->turns[i].acc].registers = leaves[c->turns[0].acc].registers;
+}
+
+/* Points of several reduced dims do not follow each other by one stride, and long bodies gain
+ * little. */
+static bool takes_pairs(const sn_jit *j) {
+  const sn_group *g = j->kernel->group;
+  return g->reduced_rank == 1 && g->reduced[0] > 1 && nodes_of(j) <= MOST_OF_PAIR;
+}
+
+static void write_row(columns *c, uint32_t section) {
+  sn_jit *j = c->j;
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
-  if (!kept) {
-    const uint32_t left = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
-    sn_emit_get(j->w, n_outputs);
-    sn_emit_set(j->w, left);
-    sn_walk_points(k, 0, g->reduced_rank, left);
+  if (!c->kept) {
+    sn_emit_get(j->w, c->n_outputs);
+    sn_emit_set(j->w, c->left);
+    sn_walk_points(k, section, g->reduced_rank, c->left);
     return;
   }
-  sn_walk_enter(k, 0);
-  for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, 0, SN_COPY_FULL, (uint32_t)i);
+  sn_walk_enter(k, section);
+  for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
+}
+
+/* The next points, from local `point` on; `to_come` are left. */
+static void write_turn(columns *c, int n) {
+  sn_walk *k = &c->j->walk;
+  const int reduced = c->j->kernel->group->reduced_rank;
+  sn_walk_locate(k, 0, reduced, c->point);
+  sn_walk_locate(k, reduced, k->rank, c->first);
+  sn_walk_point(k, (uint32_t)n);
+  write_row(c, (uint32_t)n);
+  sn_emit_add(k->w, c->point, c->turns[n].points);
+  sn_emit_add(k->w, c->to_come, -c->turns[n].points);
 }
 
 static sn_status emit_columns(sn_jit *j, uint32_t *number) {
   enum { VALUES, MEMORY, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
+  sn_wasm *w = j->w;
   int pick[SN_MAX_RANK];
   int64_t dims[SN_MAX_RANK];
   /* of a bag, outputs are the points of one row */
@@ -126,31 +179,43 @@ static sn_status emit_columns(sn_jit *j, uint32_t *number) {
     dims[i] = i < reduced ? g->reduced[i] : g->space[i - reduced + skipped];
   }
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
-  SN_TRY(sn_jit_body(j, &g->row.phases[0].body, NULL));
+  columns c = {.j = j, .acc = ACC, .first = FIRST, .n_outputs = N_OUTPUTS};
+  SN_TRY(describe_turn(&c, true, 1));
   if (j->unable) return SN_OK;
-  const uint32_t acc = describe_columns(j, ACC, FROM);
-  sn_wasm_function(j->w, N_PARAMS);
+  const uint32_t vectors = vectors_of_row(j);
+  const bool pairs = !vectors && takes_pairs(j);
+  if (pairs) SN_TRY(describe_turn(&c, true, 2));
+  SN_TRY(describe_turn(&c, false, pairs ? 2 : 1));
+  sn_wasm_function(w, N_PARAMS);
   k->values = VALUES;
   SN_TRY(sn_walk_start(k));
-  const uint32_t point = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
-  const uint32_t to_come = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
-  const uint32_t vectors = keep_row(j, acc);
-  sn_emit_get(j->w, FROM);
-  sn_emit_set(j->w, point);
-  sn_emit_get(j->w, TO);
-  sn_emit_get(j->w, FROM);
-  sn_emit(j->w, SN_WASM_i32_sub);
-  sn_emit_set(j->w, to_come);
-  sn_emit_while(j->w, to_come, 1);
-  sn_walk_locate(k, 0, reduced, point);
-  sn_walk_locate(k, reduced, rank, FIRST);
-  sn_walk_point(k, 0);
-  write_row(j, vectors > 0, N_OUTPUTS);
-  sn_emit_add(j->w, point, 1);
-  sn_emit_add(j->w, to_come, -1);
-  sn_emit_repeat(j->w, to_come, 1);
-  sn_walk_spill(k, acc, vectors, ACC, 0);
-  *number = sn_wasm_function_end(j->w);
+  c.point = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  c.to_come = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  c.left = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  if (vectors) keep_row(&c, vectors);
+  sn_emit_get(w, FROM);
+  sn_emit_set(w, c.point);
+  sn_emit_get(w, TO);
+  sn_emit_get(w, FROM);
+  sn_emit(w, SN_WASM_i32_sub);
+  sn_emit_set(w, c.to_come);
+  if (pairs) {
+    sn_emit_get(w, c.to_come);
+    sn_emit_i32(w, 1);
+    sn_emit(w, SN_WASM_i32_and);
+    sn_emit_block(w, SN_WASM_if);
+  }
+  write_turn(&c, 0);
+  if (pairs) {
+    sn_emit(w, SN_WASM_else);
+    write_turn(&c, 1);
+    sn_emit(w, SN_WASM_end);
+  }
+  sn_emit_while(w, c.to_come, 1);
+  write_turn(&c, c.n_turns - 1);
+  sn_emit_repeat(w, c.to_come, 1);
+  sn_walk_spill(k, c.turns[0].acc, vectors, ACC, 0);
+  *number = sn_wasm_function_end(w);
   return SN_OK;
 }
 

@@ -9,8 +9,8 @@
  *                                                         SN_FOLD_BLOCK, into *item as fold.h says
  *   columns  values, memory, acc, first, n, from, to        acc[0..n): reduced points from .. to - 1
  *                                                         of the strip of outputs from first on,
- *                                                         one after the other; of a ragged reduction
- *                                                         the strip is a part of a row
+ *                                                         one after the other, at least one; of a
+ *                                                         ragged reduction the strip is a part of a row
  *   rows     values, memory, first, n                       all phases and `post` of rows [first, ..)
  *
  * values: the buffers' addresses. memory: of the running worker; fold overwrites its first

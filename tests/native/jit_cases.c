@@ -233,8 +233,8 @@ static bool make_map(jit_case *c, int number) {
   return make_post(c, number, false);
 }
 
-static const int64_t lengths[] = {1,   2,   3,   5,   16,  31,   32,   33,   63,  64,
-                                  100, 255, 256, 257, 300, 1000, 1100, 2500, 8192};
+static const int64_t lengths[] = {1,   2,   3,   5,   16,  31,   32,   33,   63,   64,  100,
+                                  255, 256, 257, 300, 512, 1000, 1024, 1100, 2500, 8192};
 
 static sn_op any_reduction(case_random *r, sn_dtype dtype) {
   for (;;) {
@@ -269,7 +269,7 @@ static void make_reduced(jit_case *c, int64_t n_lengths) {
     g->reduced_rank = 2 + (int)case_below(&c->random, 2);
     random_dims(&c->random, g->reduced_rank, 1500, g->reduced);
   } else {
-    g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? n_lengths : 15)];
+    g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? n_lengths : 16)];
   }
 }
 
@@ -294,7 +294,7 @@ static bool make_reduce(jit_case *c) {
   g->kind = SN_GROUP_REDUCE;
   g->space_rank = (int)case_below(&c->random, 3);
   random_dims(&c->random, g->space_rank, 300, g->space);
-  make_reduced(c, 19);
+  make_reduced(c, 21);
   g->row.n_phases = g->row.n_totals = 1;
   int64_t dims[SN_MAX_RANK];
   whole_dims(g, dims);
@@ -316,7 +316,7 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
   case_random *r = &c->random;
   body_maker m;
   if (!begin_body(&m, c, g->space_rank + g->reduced_rank, dims) ||
-      !allocate(c, 2, sizeof *phase->reductions, &phase->reductions) ||
+      !allocate(c, 4, sizeof *phase->reductions, &phase->reductions) ||
       !allocate(c, 2, sizeof *phase->keeps, &phase->keeps) ||
       !allocate(c, 2, sizeof *phase->stores, &phase->stores))
     return false;
@@ -331,9 +331,12 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
              (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->row.kept[i], .n_args = 1, .args = {i}});
   phase->first_total = g->row.n_totals;
   const bool last = number + 1 == g->row.n_phases;
-  for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
+  const bool many = number == 0 && case_one_in(r, 2); /* sums of short bodies, in registers */
+  for (int64_t n = many ? 0 : case_below(r, 6); n > 0; n--) add_random_op(&m);
   const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
-  for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
+  for (int i = 0; many && i < 4; i++) add_op(&m, i % 2 ? SN_OP_mul : SN_OP_sub, dtype, dtype);
+  const int64_t most = many ? 4 : 2;
+  for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, most); n > 0; n--)
     phase->reductions[phase->n_reductions++] = (sn_reduction){
         .op = any_reduction(r, dtype), .dtype = dtype, .insn = any_value(&m, dtype, false)};
   g->row.n_totals += phase->n_reductions;
@@ -355,7 +358,9 @@ static bool make_row(jit_case *c) {
   g->kind = SN_GROUP_ROW;
   g->space_rank = (int)case_below(&c->random, 3);
   random_dims(&c->random, g->space_rank, 20, g->space);
-  make_reduced(c, 18);
+  make_reduced(c, 20);
+  if (g->reduced_rank == 1 && case_one_in(&c->random, 4)) /* whole strips, one and more */
+    g->reduced[0] = 256 * (1 + case_below(&c->random, 6));
   g->row.n_phases = (uint32_t)(1 + case_below(&c->random, 3));
   snprintf(c->name, sizeof c->name, "row of %u phases", g->row.n_phases);
   int64_t dims[SN_MAX_RANK];
