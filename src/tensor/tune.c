@@ -42,7 +42,7 @@ static uint32_t count(const sn_times *t) { return t->n < SN_TIMES ? t->n : SN_TI
 /* The mean of the quicker half: what else the machine does makes runs slower, never quicker. */
 static double time_of(const sn_times *t) {
   const uint32_t n = count(t), half = (n + 1) / 2;
-  float sorted[SN_TIMES];
+  float sorted[SN_TIMES] = {0};
   double sum = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = i;
