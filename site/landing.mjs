@@ -15,6 +15,12 @@ const beginningOf = (readme) => {
 /** The first block of a section of README.md. */
 const blockOf = (readme, title, language) => new RegExp(`^## ${title}$[^]*?^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(readme)[1];
 
+/** Width and height of a PNG file, as its first chunk says. */
+const sizeOf = (path) => {
+  const bytes = readFileSync(path);
+  return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+};
+
 const tile = (figure, words) => `<div class="tile"><strong>${figure}</strong><span>${words}</span></div>`;
 
 /** Figures with what they say, each of the committed table. */
@@ -43,6 +49,7 @@ export const landing = () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const { paragraphs: [claim, ...others], alt, image } = beginningOf(readme);
   const live = readFileSync(join(root, 'site/client/spirals.js'), 'utf8').replace(/^\/\/.*\n/gm, '').trim();
+  const [width, height] = sizeOf(join(root, image));
   const html = `<section class="hero">
 <div class="claim">
 <h1>${renderLine(claim)}</h1>
@@ -79,7 +86,7 @@ ${WAYS.map(([to, title, words]) => `<li><a href="${to}"><strong>${title}</strong
 </div>
 </section>
 
-<figure class="picture"><a href="../"><img src="${image.split('/').pop()}" alt="${escape(alt)}" width="1280" height="1800" loading="lazy"></a>
+<figure class="picture"><a href="../"><img src="${image.split('/').pop()}" alt="${escape(alt)}" width="${width}" height="${height}" loading="lazy"></a>
 <figcaption>The playground: a program in its editor, and what it does.</figcaption></figure>
 `;
   return { html, about: claim };
