@@ -31,6 +31,10 @@ export interface Device {
   readonly name: DeviceName;
   /** @internal Asks for the device, again if it was lost; rejects if there is none. */
   open(): Promise<void>;
+  /** @internal How often it was opened: what lay there before is lost. */
+  readonly times: number;
+  /** @internal Whether another one was made with the same options. */
+  equals(other: Device): boolean;
   /** @internal The module that has it beside the CPU. */
   module(threaded: boolean): WasmSource;
   /** @internal What that module imports as "gpu". */
@@ -81,6 +85,10 @@ export function checkDevice(op: string, device: unknown): DeviceName {
     hint: "import { webgpu } from 'sinter/webgpu' and await sn.init({ device: webgpu() }) first",
   });
 }
+
+/** Of programs for a device: they are of use as long as this stays. What they captured here was brought over, and is lost
+ *  there with the device. */
+export const deviceTimes = (): number => runtime().device?.times ?? 0;
 
 /** Of a tensor that is there. */
 export const deviceOf = (address: number): DeviceName =>

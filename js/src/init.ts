@@ -82,9 +82,9 @@ const OPTIONS: OptionSchema<InitOptions> = {
 /** The option in which a second init differs from the first, or undefined. */
 function difference(first: InitOptions, second: InitOptions): keyof InitOptions | undefined {
   const plain = (value: unknown): unknown => (value instanceof URL ? value.href : value);
-  return (Object.keys(OPTIONS) as (keyof InitOptions)[]).find(
-    (name) => second[name] !== undefined && plain(second[name]) !== plain(first[name]),
-  );
+  const isSame = (name: keyof InitOptions): boolean =>
+    name === 'device' && second.device ? first.device?.equals(second.device) === true : plain(second[name]) === plain(first[name]);
+  return (Object.keys(OPTIONS) as (keyof InitOptions)[]).find((name) => second[name] !== undefined && !isSame(name));
 }
 
 /**

@@ -7,7 +7,7 @@
 
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
-import { checkDevice, tracingFor, type Choice } from './device.js';
+import { checkDevice, deviceTimes, tracingFor, type Choice } from './device.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
@@ -221,6 +221,19 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const donated = new Set(argumentNumbers(op, 'donate', donate));
   const traces = new Traces(op, nameOf);
   let recent: Recent | null = null;
+  let madeAt = 0;
+
+  const forget = (): void => {
+    recent = null;
+    cache.clear();
+  };
+
+  /** Programs of a device that was lost are made anew. */
+  const forgetLost = (): void => {
+    if ((options.device ?? 'cpu') === 'cpu' || madeAt === deviceTimes()) return;
+    forget();
+    madeAt = deviceTimes();
+  };
 
   const callOf = ({ tensors, shape }: Flat): Call => ({ structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) });
   const keyOf = ({ structure, tensors }: Call): string => `${structure}${tensors.join()}`;
@@ -253,6 +266,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
   };
 
   const compileInTurns = async (...args: A): Promise<void> => {
+    forgetLost();
     const own: Tensor[] = [];
     try {
       const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
@@ -270,6 +284,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
   };
 
   const useProgram = <T>(as: string, args: A, use: (made: MadeProgram) => T): T => {
+    forgetLost();
     const own: Tensor[] = [];
     try {
       const flat = flatten(args, as, (array) => keepIn(own, asTensor(array, op)));
@@ -298,6 +313,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
 
   const call = (...args: A): R => {
     if (isTracing()) return inline(op, f, args);
+    forgetLost();
     const known = recent?.match(args);
     if (known) return rebuild(known.result, run(known, args as unknown as Tensor[])) as R;
     const own: Tensor[] = [];
@@ -315,10 +331,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     save: { value: save },
     tuning: { value: tuning },
     dispose: {
-      value: () => {
-        recent = null;
-        cache.clear();
-      },
+      value: forget,
     },
   }) as Jitted<A, R>;
   collected.register(jitted, cache);

@@ -403,8 +403,8 @@ static void add_cast(sn_spoken *s, sn_text *out, sn_dtype to, sn_dtype from, con
     sn_text_add(out, "bitcast<f32>(%s << 16u)", x);
   else if (sn_dtype_is_small(to))
     add_call(s, out, "narrow", SN_OP_astype, to, sn_dtype_wide(to), to, &x, 1);
-  else if (sn_dtype_is_small(from))
-    sn_text_add(out, "%s", x); /* an i32 already */
+  else if (sn_dtype_is_small(from)) /* an i32 already */
+    add_cast(s, out, to, SN_I32, x);
   else if (to == SN_BOOL)
     sn_text_add(out, from == SN_F32 ? "(bitcast<u32>(%s) << 1u != 0u)" : "(%s != 0)", x);
   else if (to == SN_I32 && from == SN_F32)

@@ -109,6 +109,47 @@ test('a device that is lost: errors name it, the next init has another one', asy
   assert.equal(told.devices, devices + 1);
 });
 
+test('what lay there is written anew after a loss: memory that waited, what functions captured', async () => {
+  const captured = sn.random.normal(sn.random.key(1), [40, 40]);
+  const make = () => sn.jit((y) => sn.matmul(captured.exp(), y), on);
+  const x = sn.ones([40, 40]);
+  const f = make();
+  const want = [...await f(x).data()];
+  for (const t of [x.to('webgpu'), x.to('webgpu').to('webgpu')]) t.dispose(); // their memory waits
+  told.current.destroy();
+  await later();
+  await sn.init({ device: webgpu({ gpu }) }); // as the first time
+  assert.deepEqual([...await x.to('webgpu').data()], [...await x.data()]);
+  assert.deepEqual([...await x.to('webgpu').to('webgpu').data()], [...await x.data()]);
+  for (const g of [f, make()]) assert.deepEqual([...await g(x).data()], want);
+  await assertRejects(sn.init({ device: webgpu({ gpu, sharesMemory: true }) }), SinterError, { code: 'argument', message: /another device/ });
+});
+
+test('a training step made anew after a loss, with as much memory as the one before', async () => {
+  const { nn, optim, random } = sn;
+  const net = nn.sequential(nn.linear(2, 32), nn.tanh(), nn.linear(32, 32), nn.tanh(), nn.linear(32, 1));
+  const [x, y] = [random.normal(random.key(1), [400, 2]), sn.ones([400, 1])];
+  const train = async () => {
+    const step = sn.trainStep((p, a, b) => sn.losses.binaryCrossEntropy(net.apply(p, a), b), optim.adam({ lr: 0.01 }), on);
+    let state = sn.tidy(() => step.init(net.init(random.key(3))));
+    const losses = [];
+    for (let i = 0; i < 3; i += 1) {
+      const made = step(state, x, y);
+      losses.push((await made.loss.data())[0]);
+      ({ state } = made);
+    }
+    return { losses, end: () => (sn.dispose(state), step.dispose()) };
+  };
+  const before = await train();
+  told.current.destroy();
+  await later();
+  before.end(); // what it had waits to be used again
+  await sn.init();
+  const { losses, end } = await train();
+  assert.deepEqual(losses, before.losses);
+  end();
+});
+
 test('a loop that waits for the device when that is lost settles', async () => {
   const f = sn.jit((x) => sn.whileLoop((y) => y.less(1e6), (y) => y.mul(1.5), x), on);
   const reading = f(sn.tensor(1)).data();

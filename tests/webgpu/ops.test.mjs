@@ -68,6 +68,16 @@ test('small dtypes are stored by bytes: products, rows and views', async () => {
   want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
 });
 
+test('factors of products are stored in any dtype', async () => {
+  const x = sn.random.normal(sn.random.key(1), [9, 40]).mul(20);
+  const w = sn.random.normal(sn.random.key(2), [40, 7]);
+  for (const dtype of ['int8', 'uint8', 'float16', 'bfloat16', 'bool', 'int32']) {
+    const f = (a, b) => [sn.matmul(a.astype('float32'), b), sn.matmul(a.slice([0, 0], [1, 40]).astype('float32'), a.astype('float32').transpose())];
+    const [want, got] = await onBoth(f, [(dtype === 'uint8' ? x.abs() : x).astype(dtype), w]);
+    want.forEach((list, k) => assertWithin(`${dtype}, result ${k}`, got[k], list, 64, 64));
+  }
+});
+
 test('ops along an axis', async () => {
   const x = sn.random.normal(sn.random.key(3), [6, 40]);
   const index = sn.tensor([3, -1, 0, 5, 100, 2], { dtype: 'int32' });

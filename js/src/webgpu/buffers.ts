@@ -93,9 +93,16 @@ export class Buffers {
     else this.#waiting.set(buffer.size, [held]);
   }
 
-  /** Another buffer in the place of one that failed; nothing is in it. */
-  renew(number: number): void {
-    this.#list[number] = this.#make(this.get(number).buffer.size);
+  /** A buffer whose content is no longer of use: another one in its place where that failed. The core keeps buffers, too, and
+   *  knows nothing of that. */
+  emptied(number: number): Held {
+    const { failure, buffer } = this.get(number);
+    if (failure) this.#renew(number, buffer);
+    return this.get(number);
+  }
+
+  #renew(number: number, { size }: GPUBuffer): void {
+    this.#list[number] = this.#make(size);
   }
 
   /** All anew, on another device: what was in them is lost. */
@@ -104,7 +111,7 @@ export class Buffers {
     this.#waitingBytes = 0;
     this.#list.forEach((held, number) => {
       if (!held) return;
-      this.renew(number);
+      this.#renew(number, held.buffer);
       this.get(number).failure = lostFailure(why);
     });
   }
@@ -114,14 +121,13 @@ export class Buffers {
     const whole = Math.ceil(bytes / 4) * 4;
     const data = new Uint8Array(whole); // the queue refuses shared memory
     data.set(new Uint8Array(this.#memory.buffer, from, bytes));
-    const { buffer } = this.get(to);
+    const { buffer } = this.emptied(to);
     this.#order.do(() => this.#reach.device.queue.writeBuffer(buffer, 0, data));
   }
 
   copy(to: number, from: number, bytes: number): void {
-    const [source, target] = [this.get(from), this.get(to)];
-    target.failure ??= source.failure;
-    target.run = source.run;
+    const [source, target] = [this.get(from), this.emptied(to)];
+    Object.assign(target, { failure: source.failure, run: source.run });
     this.#order.do(() => {
       const { device } = this.#reach;
       const encoder = device.createCommandEncoder();

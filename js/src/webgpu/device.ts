@@ -49,6 +49,7 @@ export class GraphicsDevice implements Device {
   #parts: Parts | null = null;
   /** Why the core's last call was refused. */
   #why = '';
+  times = 0;
   readonly #choices: ChoiceInfo[] = [];
   readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
 
@@ -58,6 +59,12 @@ export class GraphicsDevice implements Device {
 
   get isOptional(): boolean {
     return this.#options.fallback;
+  }
+
+  equals(other: Device): boolean {
+    if (!(other instanceof GraphicsDevice)) return false;
+    const theirs = other.#options;
+    return (Object.keys(theirs) as (keyof DeviceOptions)[]).every((name) => theirs[name] === this.#options[name]);
   }
 
   async open(): Promise<void> {
@@ -80,6 +87,7 @@ export class GraphicsDevice implements Device {
 
   /** Takes a device, another one where there was one before: what lay there is lost, programs go on. */
   #attach(device: GPUDevice): void {
+    this.times++;
     const before = this.#reach?.lost;
     const reach = Object.assign((this.#reach ??= {} as Reach), { device, lost: '', wrong: '', runs: this.#reach.runs ?? 0 });
     device.addEventListener('uncapturederror', ({ error }) => {

@@ -379,11 +379,12 @@ export class Programs {
     const refused = lost ? lostFailure(lost) : this.#refusal(program);
     if (refused) return refused;
     const numbers = this.#words(list, count);
-    if (this.#buffers.get(numbers.at(-1)!)?.failure) this.#buffers.renew(numbers.at(-1)!);
-    const buffers = numbers.map((each) => this.#buffers.get(each));
-    const failure = buffers.slice(0, program.nArguments).find((held) => held?.failure)?.failure ?? null;
+    const held = (of: number[]): (Held | null)[] => of.map((each) => this.#buffers.get(each));
+    const failure = held(numbers.slice(0, program.nArguments)).find((each) => each?.failure)?.failure ?? null;
+    if (!failure) for (const each of numbers.slice(program.nArguments)) if (each) this.#buffers.emptied(each);
+    const buffers = held(numbers);
     const run = ++this.#reach.runs;
-    for (const held of made(program, buffers)) Object.assign(held, { run, failure });
+    for (const each of made(program, buffers)) Object.assign(each, { run, failure });
     const waits = program.hasWhile || program.dispatches.some(({ making }) => !making.isOver);
     if (failure) return null;
     // Where the device is lost on the way, whoever reads is told.
