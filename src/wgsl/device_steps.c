@@ -71,6 +71,16 @@ static sn_status write_parts(writer *w, const sn_frame *frame, const sn_group *g
   return add_shader(w, s, 0);
 }
 
+static sn_status write_passes(writer *w, const sn_frame *frame, const sn_group *group, int passes) {
+  for (int pass = 0; pass < passes; pass++) {
+    sn_shader *s;
+    SN_TRY(begin(w, frame, group, &s));
+    SN_TRY(sn_shader_pass(s, pass, passes));
+    SN_TRY(add_shader(w, s, 0));
+  }
+  return SN_OK;
+}
+
 static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *group) {
   sn_shader *s;
   if (is_empty(group)) return SN_OK;
@@ -79,6 +89,7 @@ static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *g
   SN_TRY(begin(w, frame, group, &s));
   const int64_t parts = sn_shader_parts(s);
   if (parts > 1) return write_parts(w, frame, group, s, parts);
+  if (sn_shader_passes(s) > 1) return write_passes(w, frame, group, sn_shader_passes(s));
   switch (group->kind) {
   case SN_GROUP_MAP: SN_TRY(sn_shader_map(s)); break;
   case SN_GROUP_REDUCE:

@@ -190,8 +190,15 @@ static const char *bound_place(sn_shader *s, const sn_place_of *at, const char *
 static void add_word(const sn_shader *s, sn_text *out, uint32_t binding, const char *place) {
   if (s->elements[binding] == SN_ELEMENT_ATOMIC)
     sn_text_add(out, "atomicLoad(&b%u[%s])", binding, place);
+  else if (s->elements[binding] == SN_ELEMENT_FOUR_F32)
+    sn_text_add(out, "b%u[(%s) >> 2u][(%s) & 3]", binding, place, place);
   else
     sn_text_add(out, "b%u[%s]", binding, place);
+}
+
+static bool holds(const sn_shader *s, uint32_t binding, sn_dtype dtype) {
+  const sn_shader_element element = s->elements[binding];
+  return element == element_of(dtype) || (element == SN_ELEMENT_FOUR_F32 && dtype == SN_F32);
 }
 
 void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_place_of *at,
@@ -204,7 +211,7 @@ void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_
   }
   place = bound_place(s, at, place);
   if (bytes == 4) {
-    const bool same = s->elements[binding] == element_of(dtype);
+    const bool same = holds(s, binding, dtype);
     if (!same) sn_text_add(out, "bitcast<%s>(", sn_spoken_type(dtype));
     add_word(s, out, binding, place);
     if (!same) sn_text_add(out, ")");
@@ -324,7 +331,7 @@ static void add_helpers(sn_shader *s, sn_text *out) {
   }
 }
 
-static const char *const element_types[] = {"f32", "i32", "u32", "atomic<u32>"};
+static const char *const element_types[] = {"f32", "vec4<f32>", "i32", "u32", "atomic<u32>"};
 
 static void add_bindings(const sn_shader *s, sn_text *out) {
   for (uint32_t i = 0; i < s->n_bindings; i++)

@@ -32,6 +32,7 @@ typedef struct sn_shader_binding {
 
 typedef enum sn_shader_element {
   SN_ELEMENT_F32,
+  SN_ELEMENT_FOUR_F32, /* of a factor that is read so (shader_product.c); only read */
   SN_ELEMENT_I32,
   SN_ELEMENT_U32,
   SN_ELEMENT_ATOMIC
@@ -139,6 +140,24 @@ sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_join_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_product(sn_shader *s);
 sn_status sn_shader_call(sn_shader *s);
+
+/* ---- shader_call.c: what is shared by calls of one shader and of several ------------------------- */
+
+/* A thread for each of `per_line` elements of each line: which line q and which place j of it. */
+void sn_shader_call_open_elements(sn_shader *s, int64_t per_line);
+/* The element of an input at a position of the line, an expression; and a line that stores one of the result. */
+const char *sn_shader_call_element(sn_shader *s, uint32_t input, const char *position);
+void sn_shader_call_store(sn_shader *s, const char *position, const char *what);
+/* fn precedes(a, b): a is sorted before b. NaN is last; bools are numbers. */
+void sn_shader_add_precedes(sn_shader *s);
+/* The updates of a scatter, a thread for each line. */
+sn_status sn_shader_scatter_updates(sn_shader *s);
+
+/* ---- shader_passes.c ---------------------------------------------------------------------------- */
+
+/* How many shaders a group takes, one after the other; and one of them. */
+int sn_shader_passes(const sn_shader *s);
+sn_status sn_shader_pass(sn_shader *s, int pass, int passes);
 
 /* ---- shader_gate.c: what control flow needs besides -------------------------------------------- */
 

@@ -20,7 +20,7 @@ static void add_position(const sn_shader *s, sn_text *out, const sn_operand *o,
   if (!any) sn_text_add(out, "0");
 }
 
-static const char *element(sn_shader *s, uint32_t input, const char *position) {
+const char *sn_shader_call_element(sn_shader *s, uint32_t input, const char *position) {
   const sn_operand *o = &s->group->call.operands[input];
   sn_text place = sn_text_in(s->arena), out = place;
   add_position(s, &place, o, position);
@@ -36,14 +36,14 @@ static const char *own_element(sn_shader *s, const char *position) {
   return sn_shader_text(s, &out);
 }
 
-static void store(sn_shader *s, const sn_operand *o, const char *position, const char *what) {
+void sn_shader_call_store(sn_shader *s, const char *position, const char *what) {
+  const sn_operand *o = &s->group->stores[0].target;
   sn_text place = sn_text_in(s->arena);
   add_position(s, &place, o, position);
   sn_shader_store(s, o->value, o->dtype, sn_shader_text(s, &place), what);
 }
 
-/* A thread for each of `per_line` elements of each line: which line and which place j of it. */
-static void open_elements(sn_shader *s, int64_t per_line) {
+void sn_shader_call_open_elements(sn_shader *s, int64_t per_line) {
   const sn_group *g = s->group;
   sn_shader_thread_per_point(s, sn_group_points(g) * per_line, 1);
   sn_shader_line(s, "let j = p %% %lld;", (long long)per_line);
@@ -58,17 +58,16 @@ static void open_lines(sn_shader *s) {
 
 static sn_status gather(sn_shader *s) {
   const sn_call *r = &s->group->call;
-  open_elements(s, r->length);
-  sn_shader_line(s, "let at = position_of(%s, %lld);", element(s, 1, "j"),
+  sn_shader_call_open_elements(s, r->length);
+  sn_shader_line(s, "let at = position_of(%s, %lld);", sn_shader_call_element(s, 1, "j"),
                  (long long)r->lengths[0]);
-  store(s, &s->group->stores[0].target, "j", element(s, 0, "at"));
+  sn_shader_call_store(s, "j", sn_shader_call_element(s, 0, "at"));
   return s->status;
 }
 
 static sn_status concat(sn_shader *s) {
   const sn_call *r = &s->group->call;
-  open_elements(s, r->length);
-  sn_operand y = s->group->stores[0].target;
+  sn_shader_call_open_elements(s, r->length);
   int64_t begin = 0;
   for (uint32_t k = 0; k < r->n_operands; begin += r->lengths[k++]) {
     char position[NAME];
@@ -76,35 +75,45 @@ static sn_status concat(sn_shader *s) {
     sn_shader_line(s, "if (j >= %lld && j < %lld) {", (long long)begin,
                    (long long)(begin + r->lengths[k]));
     sn_format(position, sizeof position, "(j - %lld)", (long long)begin);
-    store(s, &y, "j", element(s, k, position));
+    sn_shader_call_store(s, "j", sn_shader_call_element(s, k, position));
     sn_shader_line(s, "}");
   }
   return s->status;
 }
 
 /* As the CPU's: one update after the other. */
-static sn_status scatter(sn_shader *s) {
+static sn_status update(sn_shader *s) {
   const sn_call *r = &s->group->call;
   const sn_operand *y = &s->group->stores[0].target;
   const sn_op step = sn_op_describe(r->op)->step;
-  open_lines(s);
-  sn_shader_line(s, "for (var j = 0; j < %lld; j++) {", (long long)r->length);
-  store(s, y, "j", element(s, 0, "j"));
-  sn_shader_line(s, "}");
   sn_shader_line(s, "for (var j = 0; j < %lld; j++) {", (long long)r->lengths[1]);
-  sn_shader_line(s, "let at = position_of(%s, %lld);", element(s, 1, "j"), (long long)r->length);
-  sn_shader_line(s, "let update = %s;", element(s, 2, "j"));
+  sn_shader_line(s, "let at = position_of(%s, %lld);", sn_shader_call_element(s, 1, "j"),
+                 (long long)r->length);
+  sn_shader_line(s, "let update = %s;", sn_shader_call_element(s, 2, "j"));
   if (step == SN_OP_NONE) {
-    store(s, y, "at", "update");
+    sn_shader_call_store(s, "at", "update");
   } else {
     const char *args[] = {"state", "update"};
     sn_text e = sn_text_in(s->arena);
     sn_shader_line(s, "let state = %s;", own_element(s, "at"));
     SN_TRY(sn_spoken_add_op(&s->spoken, &e, step, y->dtype, y->dtype, args, 2));
-    store(s, y, "at", sn_shader_text(s, &e));
+    sn_shader_call_store(s, "at", sn_shader_text(s, &e));
   }
   sn_shader_line(s, "}");
   return s->status;
+}
+
+static sn_status scatter(sn_shader *s) {
+  open_lines(s);
+  sn_shader_line(s, "for (var j = 0; j < %lld; j++) {", (long long)s->group->call.length);
+  sn_shader_call_store(s, "j", sn_shader_call_element(s, 0, "j"));
+  sn_shader_line(s, "}");
+  return update(s);
+}
+
+sn_status sn_shader_scatter_updates(sn_shader *s) {
+  open_lines(s);
+  return update(s);
 }
 
 /* state = state op x, by the row of the op. */
@@ -129,19 +138,19 @@ static sn_status scan(sn_shader *s) {
   else
     sn_shader_line(s, "let j = step;");
   sn_shader_line(s, "let before = state;");
-  sn_shader_line(s, "let x = %s;", element(s, 0, "j"));
+  sn_shader_line(s, "let x = %s;", sn_shader_call_element(s, 0, "j"));
   SN_TRY(advance(s, r->op == SN_OP_cumsum ? SN_OP_add : SN_OP_mul, "x"));
   if (r->op == SN_OP_recurrence) {
-    sn_shader_line(s, "let z = %s;", element(s, 1, "j"));
+    sn_shader_line(s, "let z = %s;", sn_shader_call_element(s, 1, "j"));
     SN_TRY(advance(s, SN_OP_add, "z"));
   }
-  store(s, y, "j", exclusive ? "before" : "state");
+  sn_shader_call_store(s, "j", exclusive ? "before" : "state");
   sn_shader_line(s, "}");
   return s->status;
 }
 
-/* first before second: NaN is last; bools as numbers. */
-static void add_precedes(sn_shader *s, bool descending) {
+void sn_shader_add_precedes(sn_shader *s) {
+  const bool descending = s->group->call.options[0] != 0;
   const sn_dtype dtype = s->group->call.operands[0].dtype;
   const char *type = sn_spoken_type(dtype);
   sn_text_add(&s->spoken.functions, "fn precedes(a: %s, b: %s) -> bool {\n  return ", type, type);
@@ -158,16 +167,15 @@ static void add_precedes(sn_shader *s, bool descending) {
 
 static sn_status sort(sn_shader *s) {
   const sn_call *r = &s->group->call;
-  const sn_operand *y = &s->group->stores[0].target;
-  add_precedes(s, r->options[0] != 0);
-  open_elements(s, r->length);
-  sn_shader_line(s, "let x = %s;", element(s, 0, "j"));
+  sn_shader_add_precedes(s);
+  sn_shader_call_open_elements(s, r->length);
+  sn_shader_line(s, "let x = %s;", sn_shader_call_element(s, 0, "j"));
   sn_shader_line(s, "var place = 0;");
   sn_shader_line(s, "for (var other = 0; other < %lld; other++) {", (long long)r->length);
-  sn_shader_line(s, "let z = %s;", element(s, 0, "other"));
+  sn_shader_line(s, "let z = %s;", sn_shader_call_element(s, 0, "other"));
   sn_shader_line(s, "if (precedes(z, x) || (other < j && !precedes(x, z))) { place++; }");
   sn_shader_line(s, "}");
-  store(s, y, "place", r->op == SN_OP_argsort ? "j" : "x");
+  sn_shader_call_store(s, "place", r->op == SN_OP_argsort ? "j" : "x");
   return s->status;
 }
 

@@ -7,7 +7,8 @@
  *     for k: acc[r][c] += a[k][r] * b[k][c]     registers
  *   for r, c: finish(row, column, acc[r][c])    post
  *
- * Factors keep their nests and bounds (im2col without a copy): a place is computed per element that is brought. */
+ * Factors keep their nests and bounds (im2col without a copy): a place is computed per element that is brought, or per four
+ * where those lie one after the other, along k or across it. */
 #include "base/format.h"
 #include "fuse/nest_text.h"
 #include "wgsl/shader.h"
@@ -15,9 +16,13 @@
 /* Threads are SIDE x SIDE; a thread has `micro` rows and columns. */
 enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 512, UNROLLED = 4, NAME = 96, MOST_BATCH = 65535 };
 
+/* How a thread reads a factor. */
+typedef enum reading { BY_ELEMENT, FOURS_ALONG, FOURS_ACROSS } reading;
+
 typedef struct tile {
-  int micro;     /* rows and columns of a thread */
-  int64_t width; /* rows and columns of a workgroup; 0: its threads do not work together */
+  int micro;          /* rows and columns of a thread */
+  int64_t width;      /* rows and columns of a workgroup; 0: its threads do not work together */
+  reading factors[2]; /* fours only where micro is 4 */
 } tile;
 
 static tile choose(const sn_shader *s, int64_t m, int64_t n) {
@@ -27,6 +32,58 @@ static tile choose(const sn_shader *s, int64_t m, int64_t n) {
     return (tile){.micro = least >= 64 ? 4 : 2, .width = (least >= 64 ? 4 : 2) * SIDE};
   return (tile){.micro = least >= 16 ? 4 : least >= 4 ? 2 : 1};
 }
+
+/* ---- four elements at a time ------------------------------------------------------------------- */
+
+/* Whether elements lie in fours along an axis: one after the other in its innermost dimension, and all other steps are over
+ * whole fours. Then a four is inside of the bounds, or outside. */
+static bool is_in_fours(const sn_operand *f, int axis) {
+  bool is = f->offset % 4 == 0;
+  for (int a = 0; a < SN_PRODUCT_AXES; a++) {
+    const sn_nest *nest = &f->nests->of[a];
+    for (int i = 0; i < nest->rank; i++) {
+      if (a == axis && i == nest->rank - 1)
+        is = is && nest->strides[i] == 1 && nest->dims[i] % 4 == 0 && nest->marks[i] == 0;
+      else
+        is = is && (nest->dims[i] == 1 || nest->strides[i] % 4 == 0);
+    }
+  }
+  return is;
+}
+
+static bool is_stored(const sn_shader *s, uint32_t binding) {
+  for (uint32_t k = 0; k < s->group->n_stores; k++)
+    if (sn_shader_binding_of(s, s->group->stores[k].target.value) == binding) return true;
+  return false;
+}
+
+static reading reading_of(const sn_shader *s, const sn_operand *f) {
+  const sn_contraction *c = &s->group->contraction;
+  const uint32_t b = sn_shader_binding_of(s, f->value);
+  if (c->total_dtype != SN_F32 || f->dtype != SN_F32 || c->k % 4 || b == SN_NONE) return BY_ELEMENT;
+  if (s->elements[b] != SN_ELEMENT_F32 || s->bindings[b].bytes % 16 || is_stored(s, b) ||
+      !sn_shader_is_whole(s, f->value))
+    return BY_ELEMENT;
+  if (is_in_fours(f, SN_AXIS_ALONG)) return FOURS_ALONG;
+  return is_in_fours(f, SN_AXIS_ACROSS) ? FOURS_ACROSS : BY_ELEMENT;
+}
+
+/* Decides for both factors, and has their bindings hold fours. */
+static void choose_readings(sn_shader *s, tile *t) {
+  const sn_operand *f = s->group->contraction.factors;
+  uint32_t b[2];
+  if (t->width || t->micro != 4) return;
+  for (int i = 0; i < 2; i++) {
+    t->factors[i] = reading_of(s, &f[i]);
+    b[i] = sn_shader_binding_of(s, f[i].value);
+  }
+  if (b[0] == b[1] && (!t->factors[0] || !t->factors[1]))
+    t->factors[0] = t->factors[1] = BY_ELEMENT;
+  for (int i = 0; i < 2; i++)
+    if (t->factors[i]) s->elements[b[i]] = SN_ELEMENT_FOUR_F32;
+}
+
+static bool reads_fours(const tile *t) { return t->factors[0] || t->factors[1]; }
 
 /* ---- where factors lie ------------------------------------------------------------------------ */
 
@@ -106,6 +163,22 @@ static sn_status add_access(sn_shader *s, const sn_operand *f, char letter) {
                 sn_shader_text(s, &test));
   } else {
     sn_text_add(out, "%s", sn_shader_text(s, &value));
+  }
+  sn_text_add(out, ";\n}\n\n");
+  return out->status;
+}
+
+/* fn four_a(q): the elements from a place on. */
+static sn_status add_four(sn_shader *s, const sn_operand *f, char letter) {
+  sn_text *out = &s->spoken.functions;
+  sn_text test = sn_text_in(s->arena);
+  const uint32_t binding = sn_shader_binding_of(s, f->value);
+  sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, place_type(f));
+  if (is_bounded(f)) {
+    add_test(&test, f);
+    sn_text_add(out, "select(vec4<f32>(), b%u[q.x >> 2u], %s)", binding, sn_shader_text(s, &test));
+  } else {
+    sn_text_add(out, "b%u[q >> 2u]", binding);
   }
   sn_text_add(out, ";\n}\n\n");
   return out->status;
@@ -228,8 +301,50 @@ static void add_term(sn_shader *s, int micro, const char *name, const char *k, l
   sn_shader_line(s, "}");
 }
 
+/* The elements of a factor for the terms of k .. k + 3. */
+static void bring_four(sn_shader *s, reading how, char x) {
+  if (how == FOURS_ALONG) sn_shader_line(s, "let q%c = step_%c(k);", x, x);
+  for (int i = 0; i < 4; i++) {
+    if (how == FOURS_ALONG)
+      sn_shader_line(s, "let %c%d = four_%c(p%c%d + q%c);", x, i, x, x, i, x);
+    else if (how == FOURS_ACROSS)
+      sn_shader_line(s, "let %c%d = four_%c(p%c0 + step_%c(k + %d));", x, i, x, x, x, i);
+    else
+      sn_shader_line(s, "let q%c%d = step_%c(k + %d);", x, i, x, i);
+  }
+  for (int u = 0; how == BY_ELEMENT && u < 4; u++)
+    for (int i = 0; i < 4; i++)
+      sn_shader_line(s, "let %c%d%d = at_%c(p%c%d + q%c%d);", x, i, u, x, x, i, x, u);
+}
+
+/* The name of the element of term u in row or column i. */
+static void name_of_four(char *out, reading how, char x, int i, int u) {
+  if (how == FOURS_ALONG)
+    sn_format(out, SN_SHADER_NAME, "%c%d.%c", x, i, "xyzw"[u]);
+  else if (how == FOURS_ACROSS)
+    sn_format(out, SN_SHADER_NAME, "%c%d.%c", x, u, "xyzw"[i]);
+  else
+    sn_format(out, SN_SHADER_NAME, "%c%d%d", x, i, u);
+}
+
+/* The terms of k .. k + 3. */
+static void add_four_terms(sn_shader *s, const tile *t, const char *name) {
+  bring_four(s, t->factors[0], 'a');
+  bring_four(s, t->factors[1], 'b');
+  for (int u = 0; u < 4; u++)
+    for (int r = 0; r < t->micro; r++)
+      for (int c = 0; c < t->micro; c++) {
+        char total[SN_SHADER_NAME], a[SN_SHADER_NAME], b[SN_SHADER_NAME];
+        sn_format(total, sizeof total, "%s%d%d", name, r, c);
+        name_of_four(a, t->factors[0], 'a', r, u);
+        name_of_four(b, t->factors[1], 'b', c, u);
+        multiply_add(s, total, a, b);
+      }
+}
+
 /* Terms that are taken at a time: where it costs a lot to say where they lie, a driver in software is slower with several. */
-static int unrolled(const sn_group *g) {
+static int unrolled(const sn_group *g, const tile *t) {
+  if (reads_fours(t)) return 4;
   const sn_operand *f = g->contraction.factors;
   for (int i = 0; i < 2; i++)
     if (is_bounded(&f[i]) || f[i].nests->of[SN_AXIS_ALONG].rank > 1) return 1;
@@ -237,21 +352,25 @@ static int unrolled(const sn_group *g) {
 }
 
 /* From k = from on, a few at a time; end < 0: to the variable `end`. */
-static void add_range(sn_shader *s, int micro, const char *name, const char *from, long long end) {
+static void add_range(sn_shader *s, const tile *t, const char *name, const char *from,
+                      long long end) {
+  const int step = unrolled(s->group, t);
   if (end < 0)
-    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, unrolled(s->group));
+    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, step);
   else
-    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, unrolled(s->group));
-  for (int u = 0; u < unrolled(s->group); u++) add_term(s, micro, name, "k", u);
+    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, step);
+  if (reads_fours(t)) add_four_terms(s, t, name);
+  for (int u = 0; !reads_fours(t) && u < step; u++) add_term(s, t->micro, name, "k", u);
   sn_shader_line(s, "}");
 }
 
 /* A thread for each point of the result, or for a few rows and columns; terms are added in blocks, as those of reductions
  * are. */
-static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
+static sn_status without_tiles(sn_shader *s, const tile *t, int64_t m, int64_t n) {
   const sn_group *g = s->group;
+  const int micro = t->micro;
   const long long k = (long long)g->contraction.k, rows = (m + micro - 1) / micro,
-                  columns = (n + micro - 1) / micro, whole = k / unrolled(g) * unrolled(g);
+                  columns = (n + micro - 1) / micro, whole = k / unrolled(g, t) * unrolled(g, t);
   sn_shader_thread_per_point(s, sn_group_points(g) / (m * n) * rows * columns, 1);
   sn_shader_line(s, "let first_a = p / %lld %% %lld * %d; let first_b = p %% %lld * %d;", columns,
                  rows, micro, columns, micro);
@@ -264,12 +383,12 @@ static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
                    (long long)n - 1);
   }
   if (k <= BLOCK_TERMS) {
-    add_range(s, micro, "sum", "0", whole);
+    add_range(s, t, "sum", "0", whole);
   } else {
     sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", whole, BLOCK_TERMS);
     sn_shader_line(s, "let end = min(k0 + %d, %lld);", BLOCK_TERMS, whole);
     declare_totals(s, micro, "acc");
-    add_range(s, micro, "acc", "k0", -1);
+    add_range(s, t, "acc", "k0", -1);
     for (int r = 0; r < micro; r++)
       for (int c = 0; c < micro; c++) sn_shader_line(s, "sum%d%d += acc%d%d;", r, c, r, c);
     sn_shader_line(s, "}");
@@ -320,12 +439,15 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
 sn_status sn_shader_product(sn_shader *s) {
   const sn_group *g = s->group;
   const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
-  const tile t = choose(s, m, n);
+  tile t = choose(s, m, n);
   SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > MOST_BATCH, SN_ERR_UNSUPPORTED, NULL,
              "%s: the device takes up to %d matrices at once", g->name, MOST_BATCH);
   make_bytes_atomic(s);
-  SN_TRY(add_places(s, &g->contraction.factors[0], 'a'));
-  SN_TRY(add_places(s, &g->contraction.factors[1], 'b'));
+  choose_readings(s, &t);
+  for (int i = 0; i < 2; i++) {
+    SN_TRY(add_places(s, &g->contraction.factors[i], "ab"[i]));
+    if (t.factors[i]) SN_TRY(add_four(s, &g->contraction.factors[i], "ab"[i]));
+  }
   SN_TRY(add_finish(s));
-  return t.width ? with_tiles(s, t, m, n) : without_tiles(s, t.micro, m, n);
+  return t.width ? with_tiles(s, t, m, n) : without_tiles(s, &t, m, n);
 }

@@ -17,6 +17,7 @@ enum {
   MANY_POINTS = 8192,
   BLOCK = 32,
   PART_TERMS = 256, /* of a thread */
+  LEAST_PARTS = 4,  /* fewer are not worth a shader more */
   MOST_PARTS = 256
 };
 
@@ -276,6 +277,7 @@ int64_t sn_shader_parts(const sn_shader *s) {
   if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return 1;
   const int64_t parts = threads_share(s) ? least(MOST_PARTS, terms / (PART_TERMS * GROUP_THREADS))
                                          : least(MOST_PARTS, terms / PART_TERMS);
+  if (parts < LEAST_PARTS) return 1;
   return points * parts > 2 * MOST_PARTS ? least(parts, 2 * MOST_PARTS / points) : parts;
 }
 

@@ -78,6 +78,58 @@ test('factors of products are stored in any dtype', async () => {
   }
 });
 
+test('factors are read in fours where they lie so', async () => {
+  const normal = (seed, shape) => sn.random.normal(sn.random.key(seed), shape);
+  const [x, y, z] = [normal(1, [3, 20, 32]), normal(2, [32, 20]), normal(3, [20, 32])];
+  const f = (a, b, c) => [
+    sn.matmul(a, b), sn.matmul(a, c.transpose()), sn.matmul(c.transpose(), c), sn.matmul(c, c.transpose()).add(1),
+    sn.matmul(b.transpose(), c.transpose()), sn.matmul(a.transpose([0, 2, 1]), a).add(sn.matmul(b, c)),
+    sn.matmul(b, b.slice([0, 0], [20, 20])), sn.matmul(b.slice([1, 0], [31, 20]).transpose(), b.slice([1, 0], [31, 20])),
+    sn.matmul(b.slice([0, 1], [32, 17]), c.slice([0, 4], [17, 24])), sn.matmul(c.slice([0, 12], [20, 20]), c).add(c),
+  ];
+  const [want, got] = await onBoth(f, [x, y, z]);
+  want.forEach((list, k) => assertWithin(`result ${k}`, got[k], list, 64, 4));
+  const convolve = (a, w) => [1, 2].flatMap((strides) => [sn.conv2d(a, w, { padding: 'same', strides }), sn.conv2d(a, w, { strides, dilation: 2 })]);
+  const loss = (a, w) => convolve(a, w).reduce((sum, each) => sum.add(each.square().sum()), sn.tensor(0));
+  const [there, here] = await onBoth((a, w) => [...convolve(a, w), ...sn.grad(loss, { argnums: [0, 1] })(a, w)], [normal(4, [2, 9, 11, 8]), normal(5, [3, 3, 8, 16])]);
+  there.forEach((list, k) => assertWithin(`convolution ${k}`, here[k], list, 512, 64));
+});
+
+/** What a kernel of each op asks for. */
+const dispatchesOf = (f, ...x) => sn.inspect(f, { device: 'webgpu' })(...x).kernels.reduce((sum, { dispatches }) => sum + dispatches, 0);
+
+test('long lines are sorted by a network, stable', async () => {
+  const numbers = Float32Array.from({ length: 2 * 9001 }, (_, i) => [NaN, Infinity, -Infinity, -0, 0][i % 97] ?? Math.round(50 * Math.sin(i * 1.3)));
+  const x = sn.tensor(numbers, { shape: [2, 9001] });
+  for (const descending of [false, true]) {
+    const f = (a) => [sn.sort(a, { descending }), sn.argsort(a, { descending }), sn.argsort(a.greater(0), { descending }), sn.sort(a.transpose(), { axis: 0, descending })];
+    const [want, got] = await onBoth(f, [x]);
+    want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
+  }
+  assert.equal(dispatchesOf((a) => sn.sort(a), x), 14 * 15 / 2 + 2);
+});
+
+test('long lines are summed up in chunks', async () => {
+  const x = sn.random.normal(sn.random.key(3), [3, 5003]);
+  const n = x.mul(1000).astype('int32');
+  for (const options of [{}, { reverse: true }, { exclusive: true }, { reverse: true, exclusive: true }]) {
+    const f = (a, b) => [sn.cumsum(a, { axis: 1, ...options }), sn.cumsum(b, { axis: 1, ...options }), sn.cumprod(b, { axis: 1, ...options }), sn.cumsum(b.transpose(), { axis: 0, ...options })];
+    const [want, got] = await onBoth(f, [x, n]);
+    assertWithin('sums', got[0], want[0], 2048, 1);
+    for (const k of [1, 2, 3]) assert.deepEqual(got[k], want[k], `result ${k}`);
+  }
+  assert.equal(dispatchesOf((a) => sn.cumsum(a, { axis: 1 }), x), 3);
+});
+
+test('scatter changes a copy, one update after the other', async () => {
+  const x = sn.random.normal(sn.random.key(3), [300, 9]);
+  const index = sn.tensor(Int32Array.from({ length: 500 }, (_, i) => (i * 7) % 40));
+  const updates = sn.random.normal(sn.random.key(4), [500, 9]);
+  const loss = (a, i, u) => sn.take(a, i, { axis: 0 }).mul(u).sum();
+  const [want, got] = await onBoth((a, i, u) => [sn.scatterAdd(a, i, u, { axis: 0 }), sn.grad(loss)(a, i, u)], [x, index, updates]);
+  want.forEach((list, k) => assertWithin(`result ${k}`, got[k], list, 64, 4));
+});
+
 test('ops along an axis', async () => {
   const x = sn.random.normal(sn.random.key(3), [6, 40]);
   const index = sn.tensor([3, -1, 0, 5, 100, 2], { dtype: 'int32' });

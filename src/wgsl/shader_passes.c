@@ -1,0 +1,206 @@
+/* shader_passes.c - ops along an axis that take several shaders, as a thread for each line would leave the device idle, or
+ * hold it for so long that its driver gives it up. What one shader hands to the next lies beside the program's memory
+ * (SN_PARTS).
+ *
+ *   sort      numbers 0, 1, .. of a line's places; a bitonic network puts them in the order of the elements, a shader for
+ *             each of its columns, all of one text; then elements go where the numbers say. Of equal elements the one that
+ *             came first is first, so that no two places are equal, and every network has the same result.
+ *   cumsum    a thread for each chunk of a line adds it up; a thread for each line adds those up; then each chunk goes on
+ *   cumprod   from where the one before it ends. (Products of float32 are left out: one of a chunk may overflow where none
+ *             from the beginning does.)
+ *   scatter   what it changes is copied, a thread for each element, before a thread for each line writes the updates
+ */
+#include "base/format.h"
+#include "wgsl/shader.h"
+
+enum {
+  LONG_SORT =
+      8192, /* from so many elements on; below, each counts those before it (shader_call.c) */
+  LONG_SCAN = 1024,
+  LONG_COPY = 1024,
+  MOST_LINES = 16384, /* so many threads keep any device busy */
+  NAME = 128
+};
+
+/* ---- which ------------------------------------------------------------------------------------ */
+
+static int log2_of(int64_t n) {
+  int log = 0;
+  while ((int64_t)1 << log < n) log++;
+  return log;
+}
+
+/* Places of a line in the network. */
+static int64_t width_of(const sn_group *g) { return (int64_t)1 << log2_of(g->call.length); }
+
+static int64_t chunk_of(const sn_group *g) {
+  return (int64_t)1 << (log2_of(g->call.length) + 1) /
+                           2; /* about as many chunks as elements in each */
+}
+
+static int64_t chunks_of(const sn_group *g) {
+  return (g->call.length + chunk_of(g) - 1) / chunk_of(g);
+}
+
+static bool has_room(const sn_shader *s) {
+  return s->n_bindings < s->frame->program->groups.target->limits.buffers;
+}
+
+static bool scans_in_chunks(const sn_group *g) {
+  const sn_dtype dtype = g->stores[0].target.dtype;
+  const bool adds = g->call.op == SN_OP_cumsum && (dtype == SN_F32 || dtype == SN_I32);
+  const bool multiplies = g->call.op == SN_OP_cumprod && dtype == SN_I32;
+  return (adds || multiplies) && g->call.length >= LONG_SCAN && sn_group_points(g) < MOST_LINES;
+}
+
+static bool copies_first(const sn_shader *s) {
+  const sn_group *g = s->group;
+  const uint32_t from = sn_shader_binding_of(s, g->call.operands[0].value);
+  return g->call.length * sn_group_points(g) >= LONG_COPY &&
+         from != sn_shader_binding_of(s, g->stores[0].target.value);
+}
+
+int sn_shader_passes(const sn_shader *s) {
+  const sn_group *g = s->group;
+  if (g->kind != SN_GROUP_CALL) return 1;
+  const int columns = log2_of(g->call.length);
+  switch (sn_op_describe(g->call.op)->kind) {
+  case SN_CLASS_SORT:
+    return g->call.length >= LONG_SORT && has_room(s) ? columns * (columns + 1) / 2 + 2 : 1;
+  case SN_CLASS_SCAN: return scans_in_chunks(g) && has_room(s) ? 3 : 1;
+  case SN_CLASS_SCATTER: return copies_first(s) ? 2 : 1;
+  default: return 1;
+  }
+}
+
+/* ---- sort ------------------------------------------------------------------------------------- */
+
+/* Binds so many words for each line, and returns their binding. */
+static uint32_t bind_parts(sn_shader *s, int64_t per_line, sn_dtype dtype) {
+  const sn_place_of at = {.buffer = SN_PARTS,
+                          .bytes = (size_t)(sn_group_points(s->group) * per_line) * 4};
+  return sn_shader_bind(s, &at, dtype, true);
+}
+
+/* Column number `column` of the network: the blocks that are being merged, and how far apart places are that it compares. */
+static void column_of(int column, uint32_t *block, uint32_t *apart) {
+  int log = 1;
+  while (column >= log) column -= log++;
+  *block = 1u << log;
+  *apart = 1u << (log - 1 - column);
+}
+
+static sn_status compare(sn_shader *s, uint32_t b, int column) {
+  const sn_group *g = s->group;
+  const long long width = width_of(g), length = g->call.length;
+  sn_text block = sn_text_in(s->arena), apart = block;
+  uint32_t sizes[2];
+  column_of(column, &sizes[0], &sizes[1]);
+  sn_spoken_add_constant(&s->spoken, &block, sizes[0]);
+  sn_spoken_add_constant(&s->spoken, &apart, sizes[1]);
+  sn_shader_add_precedes(s);
+  sn_shader_thread_per_point(s, sn_group_points(g) * (width / 2), 1);
+  sn_shader_line(s, "let block = i32(%s); let apart = i32(%s);", sn_shader_text(s, &block),
+                 sn_shader_text(s, &apart));
+  sn_shader_line(s, "let q = p / %lld; let pair = p %% %lld;", width / 2, width / 2);
+  sn_shader_split(s, "q", g->space, g->space_rank, 'i');
+  sn_shader_line(s, "let low = pair / apart * 2 * apart + pair %% apart;");
+  sn_shader_line(s, "let here = q * %lld + low;", width);
+  sn_shader_line(s, "let a = b%u[here]; let b = b%u[here + apart];", b, b);
+  sn_shader_line(s, "var swaps = b < a;"); /* places behind the end of the line stay there */
+  sn_shader_line(s, "if (a < %lld && b < %lld) {", length, length);
+  sn_shader_line(s, "let x = %s;", sn_shader_call_element(s, 0, "a"));
+  sn_shader_line(s, "let z = %s;", sn_shader_call_element(s, 0, "b"));
+  sn_shader_line(s, "swaps = precedes(z, x) || (b < a && !precedes(x, z));");
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "if (swaps == ((low & block) == 0)) {");
+  sn_shader_line(s, "b%u[here] = b; b%u[here + apart] = a;", b, b);
+  sn_shader_line(s, "}");
+  return s->status;
+}
+
+static sn_status sort(sn_shader *s, int pass, int passes) {
+  const sn_group *g = s->group;
+  const uint32_t b = bind_parts(s, width_of(g), SN_I32);
+  if (pass == 0) {
+    sn_shader_thread_per_point(s, sn_group_points(g) * width_of(g), 1);
+    sn_shader_line(s, "b%u[p] = p %% %lld;", b, (long long)width_of(g));
+    return s->status;
+  }
+  if (pass < passes - 1) return compare(s, b, pass - 1);
+  sn_shader_call_open_elements(s, g->call.length);
+  sn_shader_line(s, "let source = b%u[q * %lld + j];", b, (long long)width_of(g));
+  sn_shader_call_store(
+      s, "j", g->call.op == SN_OP_argsort ? "source" : sn_shader_call_element(s, 0, "source"));
+  return s->status;
+}
+
+/* ---- scans ------------------------------------------------------------------------------------ */
+
+static sn_status advance(sn_shader *s, const char *state, const char *x) {
+  const sn_dtype dtype = s->group->stores[0].target.dtype;
+  const sn_op op = s->group->call.op == SN_OP_cumsum ? SN_OP_add : SN_OP_mul;
+  sn_text e = sn_text_in(s->arena);
+  SN_TRY(sn_spoken_add_op(&s->spoken, &e, op, dtype, dtype, (const char *[]){state, x}, 2));
+  sn_shader_line(s, "state = %s;", sn_shader_text(s, &e));
+  return SN_OK;
+}
+
+/* A thread for each chunk: its total, or from where it begins all that stands in it. */
+static sn_status walk_chunks(sn_shader *s, uint32_t b, bool is_last) {
+  const sn_group *g = s->group;
+  const sn_call *r = &g->call;
+  const char *type = sn_spoken_type(g->stores[0].target.dtype);
+  const long long length = r->length, chunk = chunk_of(g);
+  sn_shader_call_open_elements(s, chunks_of(g));
+  if (is_last)
+    sn_shader_line(s, "var state = b%u[p];", b);
+  else
+    sn_shader_line(s, "var state = %s(%d);", type, r->op == SN_OP_cumprod);
+  sn_shader_line(s, "let end = min((j + 1) * %lld, %lld);", chunk, length);
+  sn_shader_line(s, "for (var step = j * %lld; step < end; step++) {", chunk);
+  if (r->options[0])
+    sn_shader_line(s, "let at = %lld - step;", length - 1);
+  else
+    sn_shader_line(s, "let at = step;");
+  sn_shader_line(s, "let before = state;");
+  SN_TRY(advance(s, "before", sn_shader_call_element(s, 0, "at")));
+  if (is_last) sn_shader_call_store(s, "at", r->options[1] ? "before" : "state");
+  sn_shader_line(s, "}");
+  if (!is_last) sn_shader_line(s, "b%u[p] = state;", b);
+  return s->status;
+}
+
+static sn_status scan(sn_shader *s, int pass) {
+  const sn_group *g = s->group;
+  const sn_dtype dtype = g->stores[0].target.dtype;
+  const uint32_t b = bind_parts(s, chunks_of(g), dtype);
+  if (pass != 1) return walk_chunks(s, b, pass == 2);
+  sn_shader_thread_per_point(s, sn_group_points(g), 1);
+  sn_shader_line(s, "var state = %s(%d);", sn_spoken_type(dtype), g->call.op == SN_OP_cumprod);
+  sn_shader_line(s, "for (var i = p * %lld; i < (p + 1) * %lld; i++) {", (long long)chunks_of(g),
+                 (long long)chunks_of(g));
+  sn_shader_line(s, "let own = b%u[i];", b);
+  sn_shader_line(s, "b%u[i] = state;", b);
+  SN_TRY(advance(s, "state", "own"));
+  sn_shader_line(s, "}");
+  return s->status;
+}
+
+/* ---- all -------------------------------------------------------------------------------------- */
+
+sn_status sn_shader_pass(sn_shader *s, int pass, int passes) {
+  const sn_group *g = s->group;
+  const sn_operand *y = &g->stores[0].target;
+  const bool writes = pass == passes - 1 || sn_op_describe(g->call.op)->kind == SN_CLASS_SCATTER;
+  if (writes && sn_dtype_bytes(y->dtype) < 4) sn_shader_stores_bytes(s, y->value);
+  switch (sn_op_describe(g->call.op)->kind) {
+  case SN_CLASS_SORT: return sort(s, pass, passes);
+  case SN_CLASS_SCAN: return scan(s, pass);
+  default:
+    if (pass == 1) return sn_shader_scatter_updates(s);
+    sn_shader_call_open_elements(s, g->call.length);
+    sn_shader_call_store(s, "j", sn_shader_call_element(s, 0, "j"));
+    return s->status;
+  }
+}
