@@ -22,6 +22,8 @@ export interface DeviceInfo {
   adapter: string;
   features: readonly string[];
   limits: Readonly<Record<string, number>>;
+  /** What the adapter makes of numbers that WGSL leaves to it, as found when it was opened: each true where it is IEEE 754's. */
+  arithmetic: Readonly<Record<'nan' | 'infinities' | 'unequalNan' | 'subnormals' | 'fusedMultiplyAdd', boolean>>;
   /** Of programs compiled for 'auto', the last 64. */
   choices: readonly ChoiceInfo[];
 }

@@ -220,12 +220,14 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const cache = new ProgramCache();
   const donated = new Set(argumentNumbers(op, 'donate', donate));
   const traces = new Traces(op, nameOf);
+  const onCpu = options.device === 'webgpu' ? compiledFunction(op, f, { ...options, device: 'cpu', donate }, nameOf) : null;
   let recent: Recent | null = null;
   let madeAt = 0;
 
   const forget = (): void => {
     recent = null;
     cache.clear();
+    onCpu?.dispose();
   };
 
   /** Programs of a device that was lost are made anew. */
@@ -294,8 +296,12 @@ export function compiledFunction<A extends readonly unknown[], R>(
       for (const t of own) t.dispose();
     }
   };
-  const save = (...args: A): Uint8Array<ArrayBuffer> =>
-    useProgram('save', args, ({ program, ...note }) => saveProgram(program, note));
+
+  /** What is saved runs everywhere: of a function for the device it is the program that the CPU would have. */
+  const save = (...args: A): Uint8Array<ArrayBuffer> => {
+    if (onCpu) return onCpu.save(...args);
+    return useProgram('save', args, ({ program, ...note }) => saveProgram(program, note));
+  };
 
   const tuning = (...args: A): Tuning | null =>
     useProgram('tuning', args, ({ program }) => JSON.parse(program.tuning() ?? 'null') as Tuning | null);

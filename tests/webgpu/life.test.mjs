@@ -18,6 +18,17 @@ test('info tells of the adapter', () => {
   assert.ok(device.limits.maxStorageBuffersPerShaderStage >= 8);
 });
 
+test('info tells what the adapter makes of numbers, as ops there show', async () => {
+  const { nan, infinities, subnormals, unequalNan, fusedMultiplyAdd } = sn.info().device.arithmetic;
+  const f = sn.jit((x) => [x.add(1), x.mul(1e38), x.mul(0.5)], { device: 'webgpu' });
+  const [sum, product, half] = await Promise.all(f(sn.tensor([NaN, Infinity, 1e30, 2 ** -126])).map((t) => t.data()));
+  assert.equal(Number.isNaN(sum[0]), nan);
+  assert.equal(sum[1] === Infinity && product[1] === Infinity && product[2] === Infinity, infinities);
+  assert.equal(half[3] !== 0, subnormals);
+  assert.deepEqual([nan, infinities], [true, true]); // SwiftShader's
+  assert.deepEqual([typeof unequalNan, typeof fusedMultiplyAdd], ['boolean', 'boolean']);
+});
+
 test('values go there and back, in every dtype', async () => {
   for (const dtype of ['float32', 'int32', 'bool', 'float16', 'bfloat16', 'int8', 'uint8']) {
     const x = sn.tensor([[1, 0, 1], [0, 1, 1]], { dtype });
@@ -90,7 +101,6 @@ test('what the device has not is refused with a hint', async () => {
   assertThrows(() => sn.jit((x) => x.mul(2), on)(sn.tensor([1, 2], { dtype: 'float64' })), SinterError, { message: /webgpu has no float64/ });
   const loop = (x) => sn.foriLoop(0, 100000, (i, carry) => carry.mul(0.5).add(i), x);
   assertThrows(() => sn.jit(loop, on)(sn.tensor(1)), UnsupportedError, { message: /more than 65536 rounds/, hint: /CPU/ });
-  assertThrows(() => sn.jit((x) => x.mul(2), on).save(sn.tensor([1])), SinterError, { code: 'unsupported', message: /webgpu/ });
   assertThrows(() => sn.jit((x) => x, { device: 'tpu' })(sn.tensor([1])), SinterError, { message: /tpu/ });
   assertThrows(() => sn.jit((x) => sn.zeros([2 ** 29]).add(x), on)(sn.tensor(1)), SinterError, { code: 'memory' });
   assert.deepEqual(await sn.jit((x) => x.mul(2), on)(sn.tensor([1, 2])).data(), new Float32Array([2, 4]));
@@ -100,6 +110,17 @@ test('a place without WebGPU says so', async () => {
   assertThrows(() => webgpu({ gpus: 1 }), SinterError, { message: /no option/ });
   await assertRejects(webgpu({}).open(), UnsupportedError, { message: /no WebGPU/, hint: /npm package webgpu/ });
   await assertRejects(webgpu({ gpu: { requestAdapter: async () => null } }).open(), UnsupportedError, { message: /no adapter/ });
+});
+
+test('what is saved of a function for the device runs on the CPU', async () => {
+  const captured = sn.tensor([10, 20, 30]);
+  const f = sn.jit((x) => ({ y: sn.matmul(x, x).sum({ axis: 0 }).add(captured) }), { device: 'webgpu', donate: 0 });
+  const x = () => sn.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
+  const g = sn.load(f.save(x().to('webgpu')));
+  const want = [...await f(x()).y.data()];
+  const { y } = g(x());
+  assert.equal(y.device, 'cpu');
+  assert.deepEqual(y.toArray(), want);
 });
 
 test('a profile has a lane for the device', async () => {

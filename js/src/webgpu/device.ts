@@ -4,6 +4,7 @@ import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type Devic
 import { Buffers } from './buffers.js';
 import { TimedChoice, type Timing } from './choice.js';
 import { Order } from './order.js';
+import { probe, type Arithmetic } from './probe.js';
 import { Programs } from './programs.js';
 import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 import { ReadBack } from './readback.js';
@@ -45,6 +46,7 @@ export class GraphicsDevice implements Device {
   readonly name = 'webgpu';
   readonly #options: DeviceOptions;
   #adapter: GPUAdapter | null = null;
+  #arithmetic: Arithmetic | null = null;
   #reach: Reach | null = null;
   #parts: Parts | null = null;
   /** Why the core's last call was refused. */
@@ -80,6 +82,9 @@ export class GraphicsDevice implements Device {
     const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
     const device = await adapter.requestDevice({ requiredLimits, requiredFeatures }).catch((cause: unknown) => {
       throw new UnsupportedError('init', `device: the adapter gave none: ${String(cause)}`, { cause });
+    });
+    this.#arithmetic = await probe(device).catch((cause: unknown) => {
+      throw new UnsupportedError('init', `device: it does not compute: ${String(cause)}`, { cause });
     });
     this.#adapter = adapter;
     this.#attach(device);
@@ -182,6 +187,7 @@ export class GraphicsDevice implements Device {
       adapter: info.description || [info.vendor, info.architecture].filter(Boolean).join(' ') || 'unknown',
       features: [...features].sort(),
       limits: Object.fromEntries(LIMITS.map((name) => [name, limits[name]])),
+      arithmetic: { ...this.#arithmetic! },
       choices: this.#choices.map((choice) => ({ ...choice })),
     };
   }
