@@ -1,0 +1,59 @@
+// The random programs of tests/native/written.h for a device without float64, and what of their results is wrong. The judge
+// computes them in float64; of float32 the device may be off by what the CPU's roundings are off, some times over, as it sums
+// in other orders.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { instantiate } from '../differential/engine.mjs';
+import { argumentsOf, sourceOf } from '../differential/written.mjs';
+
+const file = new URL('../../build/wasm/tests/differential/differential.wasm', import.meta.url);
+
+/** Times that the device may be off what the CPU is; and units of the largest value. */
+const TIMES = 16;
+const UNITS = 64;
+const MOST_SHOWN = 5;
+
+const off = (x, want) => (Object.is(x, want) || x === want || (Number.isNaN(x) && Number.isNaN(want)) ? 0 : Math.abs(x - want));
+
+/** Where a result is wrong, or ''. Elements that the judge leaves open, as roundings decide them, are null. */
+const difference = (want, here, there) => {
+  const known = want.map((x, i) => i).filter((i) => want[i] !== null);
+  const size = Math.max(1, ...known.map((i) => Math.abs(want[i])).filter(Number.isFinite));
+  const bound = TIMES * Math.max(0, ...known.map((i) => off(here[i], want[i])).filter(Number.isFinite)) + UNITS * 2 ** -24 * size;
+  const at = known.find((i) => !(off(there[i], want[i]) <= bound) && !(off(there[i], here[i]) <= bound));
+  return at === undefined ? '' : `[${at}] is ${there[at]}, on the CPU ${here[at]}, not ${want[at]}, bound ${bound}`;
+};
+
+/** The device has no float64: the program with float32. */
+const narrowed = (program) => ({
+  ...program,
+  nodes: program.nodes.map(([op, dtype, ...rest]) => [op, dtype === 'float64' ? 'float32' : dtype, ...rest]),
+});
+
+/**
+ * Has `count` programs from `first` on run, one after the other: run(source, args) resolves to the results on the CPU and on
+ * the device, lists of lists of numbers. Asserts that none is wrong. The package is to be initialised here.
+ */
+export const checkPrograms = async (first, count, run) => {
+  const { exports, text } = instantiate(new WebAssembly.Module(readFileSync(file)));
+  exports.differential_open(0);
+  const failures = [];
+  let checked = 0;
+  for (let seed = first; seed < first + count; seed += 1) {
+    const json = text(exports.differential_shown(0, seed));
+    if (!json) continue; // too long
+    const program = narrowed(JSON.parse(json));
+    const args = argumentsOf(program, false);
+    const source = sourceOf(program, args.length, false).replaceAll("'float64'", "'float32'"); // a recurrence's carry
+    try {
+      const [here, there] = await run(source, args);
+      program.results.forEach(([, want], k) => assert.equal(difference(want, here[k], there[k]), '', `result ${k}\n${source}`));
+    } catch (error) {
+      failures.push(`seed ${seed}: ${error.message}`);
+    }
+    for (const t of args) t.dispose();
+    checked += 1;
+  }
+  assert.equal(failures.length, 0, `${failures.length} of ${checked}:\n${failures.slice(0, MOST_SHOWN).join('\n\n')}`);
+  assert.ok(checked > 0.9 * count, `${checked} programs`);
+};
