@@ -236,11 +236,12 @@ const alone = (options) => execFileSync(process.execPath, ['--input-type=module'
       const x = sn.random.normal(sn.random.key(n), [m, 2 * numbers]);
       hash.update(sn.matmulBlocks(x, data, { kind }).dataSync());
       hash.update(sn.dequantizeBlocks(data, { kind }).dataSync());
+      hash.update(sn.matmulDequantized(sn.random.normal(sn.random.key(n), [m, n]), data, { kind }).dataSync());
     }
   console.log(hash.digest('hex'));
   process.exit(0);`], { cwd: new URL('..', import.meta.url), encoding: 'utf8' }).trim();
 
 test('the same bits with one thread to four, without code made at run time and without shared memory', () => {
   const expected = alone({ threads: 1 });
-  for (const options of [{ threads: 2 }, { threads: 3 }, { threads: 4 }, { threads: 2, jit: false }, { deterministic: true }]) assert.equal(alone(options), expected);
+  for (const options of [{ threads: 2 }, { threads: 3 }, { threads: 4 }, { threads: 2, jit: false }, { deterministic: true }, { wasm: new URL('../dist/sinter.wasm', import.meta.url).href }]) assert.equal(alone(options), expected);
 });

@@ -106,7 +106,7 @@ test('products', () => {
   both((a, b) => sn.einsum('ii,ij->j', a, b), ramp([4, 4]), ramp([4, 5]));
   roundTrip((a, b) => a.matmul(b), [ramp([3, 4], 1, 'int32'), ramp([4, 5], 1, 'int32')]);
   for (const [kind, bytes, numbers] of [['Q8_0', 34, 32], ['Q4_K', 144, 256]])
-    roundTrip((x, b) => [x.matmulBlocks(b, { kind }), b.dequantizeBlocks({ kind })], [ramp([3, numbers]), ramp([4, bytes], 1, 'int32').astype('uint8')]);
+    roundTrip((x, b) => [x.matmulBlocks(b, { kind }), b.dequantizeBlocks({ kind }), x.matmulBlocks(b, { kind }).matmulDequantized(b, { kind })], [ramp([3, numbers]), ramp([4, bytes], 1, 'int32').astype('uint8')]);
 });
 
 test('indices: gathers, scatters, sorts, running sums', () => {

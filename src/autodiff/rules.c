@@ -202,13 +202,20 @@ GRAD(conv) {
 
 /* y = x q^T for rows q of quantised blocks, x taken as it is: dx = dy q. The blocks are frozen. */
 GRAD(matmul_blocks) {
+  s->dx[0] =
+      sn_build_op(s->b, SN_OP_matmul_dequantized, (sn_id[]){DY, X1}, 2, s->attrs, 1, NULL);
+}
+
+/* y = x q: dx = dy q^T, with the numbers as they are. */
+GRAD(matmul_dequantized) {
   const sn_type x = *sn_build_type(s->b, X), bytes = *sn_build_type(s->b, X1);
-  const sn_blocks_shape shape = sn_blocks_shape_of(&x, &bytes);
+  const sn_blocks_shape shape = sn_blocks_shape_of((sn_block_kind)s->attrs[0], &x, &bytes);
   const sn_id q = sn_build_op(s->b, SN_OP_dequantize_blocks, &X1, 1, s->attrs, 1, NULL);
-  sn_type rows = {SN_F32, 3, {shape.batch, shape.rows, shape.n}};
+  const sn_type rows = {SN_F32, 3, {shape.batch, shape.rows, shape.k}};
   const sn_type matrices = {SN_F32, 3, {shape.batch, shape.n, shape.k}};
   const sn_id dy = sn_build_reshape(s->b, DY, &rows), w = sn_build_reshape(s->b, q, &matrices);
-  s->dx[0] = sn_build_reshape(s->b, sn_build_matmul(s->b, dy, w), &x);
+  const sn_id dx = sn_build_matmul(s->b, dy, sn_build_swap_last(s->b, w));
+  s->dx[0] = sn_build_reshape(s->b, dx, &x);
 }
 #define grad_dequantize_blocks grad_none
 

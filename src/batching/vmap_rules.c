@@ -112,7 +112,7 @@ static sn_id vmap_gather(const sn_vmap_context *s) {
 }
 
 /* Of rows of blocks that all examples share they are more rows of x. */
-static sn_id vmap_matmul_blocks(const sn_vmap_context *s) {
+static sn_id vmap_product_of_blocks(const sn_vmap_context *s) {
   if (s->batch[1] != SN_NONE || rank_of(s, 1) > 2) return by_attributes(s);
   return sn_build_op(s->b, s->op, (sn_id[]){s->batch[0], s->x[1]}, 2, s->attrs, 1, NULL);
 }
@@ -123,7 +123,8 @@ sn_vmap_rule *sn_vmap_rule_of(sn_op op) {
   case SN_OP_matmul: return vmap_matmul;
   case SN_OP_conv: return vmap_conv;
   case SN_OP_gather: return vmap_gather;
-  case SN_OP_matmul_blocks: return vmap_matmul_blocks;
+  case SN_OP_matmul_blocks:
+  case SN_OP_matmul_dequantized: return vmap_product_of_blocks;
   default: return by_attributes;
   }
 }

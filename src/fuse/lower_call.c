@@ -20,7 +20,7 @@ static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) 
 }
 
 /* Whole buffers, seen as a space of rows: of x (batch, rows, k), of the blocks (batch, n, bytes), whose rows follow each
- * other along the axis, and of the result (batch, rows, n). Without x the blocks are the rows. */
+ * other along the axis, and of the result (batch, rows, n); or x has n, and the result k. Without x the blocks are the rows. */
 static void place_blocks(sn_lowering *l, const sn_node *node, const sn_id *x, sn_group *group) {
   sn_call *call = &group->call;
   sn_operand *target = &group->stores[0].target;
@@ -38,13 +38,16 @@ static void place_blocks(sn_lowering *l, const sn_node *node, const sn_id *x, sn
     target->strides[1] = 1;
     return;
   }
-  const sn_blocks_shape s = sn_blocks_shape_of(&l->g->nodes[x[0]].type, &l->g->nodes[x[1]].type);
-  const int64_t lengths[] = {s.k, s.n * s.bytes, s.n}, rows[] = {s.k, 0, s.n};
+  const sn_blocks_shape s = sn_blocks_shape_of((sn_block_kind)*call->options,
+                                               &l->g->nodes[x[0]].type, &l->g->nodes[x[1]].type);
+  const bool back = call->op == SN_OP_matmul_dequantized;
+  const int64_t from = back ? s.n : s.k, to = back ? s.k : s.n;
+  const int64_t lengths[] = {from, s.n * s.bytes, to}, rows[] = {from, 0, to};
   sn_operand *operands[] = {&call->operands[0], &call->operands[1], target};
   group->space_rank = 2;
   group->space[0] = s.batch;
   group->space[1] = s.rows;
-  call->length = s.n;
+  call->length = to;
   for (int i = 0; i < 3; i++) {
     if (i < 2) call->lengths[i] = lengths[i];
     operands[i]->strides[0] = i == 1 ? lengths[i] : s.rows * lengths[i];
@@ -109,7 +112,8 @@ double sn_call_flops(const sn_group *group) {
   const sn_op_class kind = sn_op_describe(call->op)->kind;
   int levels = 0; /* of a merge sort */
   while (call->length >> levels) levels++;
-  if (call->op == SN_OP_matmul_blocks) return 2 * points * n * (double)call->lengths[0];
+  if (kind == SN_CLASS_BLOCKS && call->n_operands > 1)
+    return 2 * points * n * (double)call->lengths[0];
   if (kind == SN_CLASS_BLOCKS) return 2 * points * n;
   if (kind == SN_CLASS_SORT) return points * n * levels;
   if (kind == SN_CLASS_SCAN) return points * n;

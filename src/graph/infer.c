@@ -263,6 +263,9 @@ static sn_status check_product_of_blocks(const site *s, const sn_block_layout *l
   for (int i = 0; i < rows->rank - 2; i++) fits = fits && x->dims[i] == rows->dims[i];
   if (!fits) return fail_shapes(s, x, rows, "batch dimensions differ");
   const int64_t blocks = rows->dims[rows->rank - 1] / layout->bytes, k = x->dims[x->rank - 1];
+  if (s->op == SN_OP_matmul_dequantized)
+    return k == rows->dims[rows->rank - 2] ? SN_OK
+                                           : fail_shapes(s, x, rows, "needs x (..., n) for n rows");
   SN_FAIL_IF(s->env, k != blocks * layout->numbers, SN_ERR_SHAPE, s->name,
              "rows of %lld numbers of kind %s, and x has %lld: x %*p, rows %*p",
              (long long)(blocks * layout->numbers), layout->name, (long long)k, x->rank, x->dims,
@@ -271,7 +274,7 @@ static sn_status check_product_of_blocks(const site *s, const sn_block_layout *l
 }
 
 static sn_status infer_blocks(const site *s, sn_type *type) {
-  const bool product = s->op == SN_OP_matmul_blocks;
+  const bool product = s->op != SN_OP_dequantize_blocks;
   const sn_type *rows = s->in[product];
   const sn_block_layout *layout = sn_block_layout_of(s->attrs[0]);
   SN_FAIL_IF(s->env, !layout, SN_ERR_ARGUMENT, s->name, "no kind of blocks has the number %lld",
@@ -286,7 +289,8 @@ static sn_status infer_blocks(const site *s, sn_type *type) {
   *type = *s->in[0];
   type->dtype = SN_F32;
   type->dims[type->rank - 1] =
-      product ? rows->dims[rows->rank - 2] : bytes / layout->bytes * layout->numbers;
+      s->op == SN_OP_matmul_blocks ? rows->dims[rows->rank - 2]
+                                   : bytes / layout->bytes * layout->numbers;
   return SN_OK;
 }
 

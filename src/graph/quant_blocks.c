@@ -99,9 +99,11 @@ float sn_quantize_part(const float *x, int16_t q[SN_PART], int32_t *total) {
   return scale;
 }
 
-sn_blocks_shape sn_blocks_shape_of(const sn_type *x, const sn_type *bytes) {
-  sn_blocks_shape s = {1, 1, bytes->dims[bytes->rank - 2], x->dims[x->rank - 1],
-                       bytes->dims[bytes->rank - 1]};
+sn_blocks_shape sn_blocks_shape_of(sn_block_kind kind, const sn_type *x, const sn_type *bytes) {
+  const sn_block_layout *layout = sn_block_layout_of(kind);
+  const int64_t row = bytes->dims[bytes->rank - 1];
+  sn_blocks_shape s = {1, 1, bytes->dims[bytes->rank - 2], row / layout->bytes * layout->numbers,
+                       row};
   for (int i = 0; i < x->rank - 1; i++) *(i < bytes->rank - 2 ? &s.batch : &s.rows) *= x->dims[i];
   return s;
 }

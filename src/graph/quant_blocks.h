@@ -59,11 +59,12 @@ static inline float sn_part_product(bool has_min, int32_t dot, float scale, floa
   return has_min ? product + min * (x_scale * (float)x_total) : product;
 }
 
-/* x (b..., m..., k) times rows (b..., n, bytes): the sizes of all b, of all m, n, k and bytes of a row. */
+/* x (b..., m..., k) times rows (b..., n, bytes), or (b..., m..., n) times their numbers: the sizes of all b, of all m, n, k
+ * and bytes of a row. */
 typedef struct sn_blocks_shape {
   int64_t batch, rows, n, k, bytes;
 } sn_blocks_shape;
 
-sn_blocks_shape sn_blocks_shape_of(const sn_type *x, const sn_type *bytes);
+sn_blocks_shape sn_blocks_shape_of(sn_block_kind kind, const sn_type *x, const sn_type *bytes);
 
 #endif

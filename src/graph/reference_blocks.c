@@ -33,6 +33,22 @@ static void ref_matmul(sn_block_kind kind, const sn_blocks_shape *s, const float
           product(kind, x + i * s->k, bytes + (i / s->rows * s->n + j) * s->bytes, s->k);
 }
 
+/* In double, as all products have it. */
+static void ref_matmul_dequantized(sn_block_kind kind, const sn_blocks_shape *s, const float *x,
+                                   const uint8_t *bytes, float *out) {
+  for (int64_t i = 0; i < s->batch * s->rows; i++)
+    for (int64_t part = 0; part < s->k / SN_PART; part++) {
+      double sum[SN_PART] = {0};
+      for (int64_t r = 0; r < s->n; r++) {
+        sn_block_part w;
+        part_of(kind, bytes + (i / s->rows * s->n + r) * s->bytes, part, &w);
+        for (int j = 0; j < SN_PART; j++)
+          sum[j] += (double)x[i * s->n + r] * (double)(w.scale * w.q[j] + w.min);
+      }
+      for (int j = 0; j < SN_PART; j++) out[i * s->k + part * SN_PART + j] = (float)sum[j];
+    }
+}
+
 static void ref_dequantize(sn_block_kind kind, const uint8_t *bytes, int64_t parts, float *out) {
   for (int64_t part = 0; part < parts; part++) {
     sn_block_part w;
@@ -49,6 +65,9 @@ void sn_ref_blocks(const sn_graph *g, sn_id id, const void *const *in, void *out
     ref_dequantize(kind, in[0], sn_type_size(&node->type) / SN_PART, out);
     return;
   }
-  const sn_blocks_shape s = sn_blocks_shape_of(&g->nodes[x[0]].type, &g->nodes[x[1]].type);
-  ref_matmul(kind, &s, in[0], in[1], out);
+  const sn_blocks_shape s = sn_blocks_shape_of(kind, &g->nodes[x[0]].type, &g->nodes[x[1]].type);
+  if (node->op == SN_OP_matmul_blocks)
+    ref_matmul(kind, &s, in[0], in[1], out);
+  else
+    ref_matmul_dequantized(kind, &s, in[0], in[1], out);
 }

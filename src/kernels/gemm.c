@@ -5,6 +5,7 @@
 #include "kernels/elements.h"
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
+#include "kernels/quant_rows.h"
 
 /* Part of the result: rows x cols of it exist, in rows ld elements apart. */
 typedef struct area {
@@ -37,6 +38,10 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
   const sn_dtype dtype = s->walk.small ? s->walk.small : g->dtype;
   const size_t bytes = sn_dtype_bytes(dtype), panel_bytes = bytes_of_panel(g, s, k);
   const bool even = s->even && !s->run_bytes;
+  if (g->blocks.bytes && s == &g->right) {
+    sn_quant_pack(g->blocks.kind, base, g->blocks.bytes, w, width, p, k, s->panel, panels);
+    return;
+  }
   if (even)
     sn_pack_panels(dtype, panels, sn_element(base, w * s->ws + p * s->ks, bytes), NULL, width, k,
                    s->ws, s->ks, s->panel, s->panel * k);
@@ -140,17 +145,21 @@ static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void
 static void compute_packed(const sn_gemm *g, const void *left, const void *right,
                            const place_of_tile *t, const area *out, const memories *m) {
   const int mr = g->ukr->mr, nr = g->ukr->nr;
+  const int64_t together = nr * g->right.panels;
   void *edge = m->scratch + g->edge_offset;
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
     const int64_t k = sn_gemm_least(g->kc - p % g->kc, t->end - p),
                   n = sn_gemm_least(g->sum - p % g->sum, k);
-    size_t left_bytes, right_bytes;
+    size_t left_bytes, right_bytes = 0;
     const void *lefts =
         panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k, &left_bytes);
+    const char *panel = NULL;
     for (int64_t j = 0; j < t->cols; j += nr) {
-      const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
-                                    sn_gemm_least(nr, t->cols - j), p, k, &right_bytes);
+      panel += j % together ? right_bytes : 0;
+      if (j % together == 0)
+        panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
+                          sn_gemm_least(together, t->cols - j), p, k, &right_bytes);
       const char *panel_of_left = lefts;
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
         run_block(g, n, k, panel_of_left, panel, out, i, j, p == t->p, edge);

@@ -112,7 +112,7 @@ static int64_t wanted_tasks(double flops, double task_flops, int64_t most) {
 
 typedef struct cutting {
   int64_t left_most, right_most, left_unit, right_unit;
-  int64_t flatness; /* of a tile: columns per row */
+  int64_t flatness; /* of a tile: columns per row; 0: as few as there may be */
   int64_t most;     /* tasks */
   double task_flops;
 } cutting;
@@ -146,14 +146,14 @@ static double padded(int64_t rows, int64_t columns, const sn_gemm_ukr *ukr) {
 
 /* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
 static bool better_swapped(const sn_gemm *g) {
-  if (g->m == 1) return false;
+  if (g->m == 1 || g->blocks.bytes) return false;
   if (g->n == 1) return true;
   return padded(g->n, g->m, g->ukr) * 1.5 < padded(g->m, g->n, g->ukr);
 }
 
 static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
-  if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
+  if (g->always_pack || g->blocks.bytes || g->a.bounds.guards || g->b.bounds.guards) return false;
   if (g->a.small || g->b.small || g->dtype == SN_I32) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2.0 * SN_GEMM_TINY;
@@ -185,7 +185,7 @@ static void lay_out_scratch(sn_gemm *g) {
     place(&end, g->left.block / mr, g->left.run_bytes);
   else
     place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
-  g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr, bytes);
+  g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr * g->right.panels, bytes);
   g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
   g->tile_offset = place(&end, tile, bytes);
   g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
@@ -210,6 +210,8 @@ static void set_sides(sn_gemm *g) {
   g->right = g->swapped ? a : b;
   g->left.panel = g->ukr->mr;
   g->right.panel = g->ukr->nr;
+  g->left.panels = g->right.panels = 1;
+  if (g->blocks.bytes) g->right.panels = (int)ceil_div(SN_PART, g->ukr->nr);
 }
 
 /* Blocks of rows all go the way of the whole: the direct one never fuses multiply-adds, and they
@@ -266,11 +268,15 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .flatness = 1,
                           .most = WANTED_TASKS,
                           .task_flops = costs->direct_task_flops};
+  const int64_t right_unit = nr * g->right.panels;
   const cutting packed = {.left_most = round_up(costs->left_bytes / bytes / costs->depth, mr),
-                          .right_most = round_up(costs->right_bytes / bytes / (shared ? 2 : 1), nr),
+                          .right_most =
+                              round_up(costs->right_bytes / bytes / (shared ? 2 : 1), right_unit),
                           .left_unit = mr,
-                          .right_unit = nr,
-                          .flatness = shared && !g->swapped ? costs->flatness : 1,
+                          .right_unit = right_unit,
+                          .flatness = g->blocks.bytes                ? 0
+                                      : shared && !g->swapped ? costs->flatness
+                                                              : 1,
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? costs->shared_task_flops : costs->task_flops};
   choose_tiles(g, g->direct ? &direct : &packed);

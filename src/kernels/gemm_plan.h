@@ -5,6 +5,7 @@
 #define SN_KERNELS_GEMM_PLAN_H
 
 #include "fuse/nest.h"
+#include "graph/quant_blocks.h"
 #include "kernels/strip.h"
 #include "kernels/ukr/ukr.h"
 #include "target/target.h"
@@ -19,6 +20,13 @@ typedef struct sn_gemm_walk {
   sn_strip_fn *to_float; /* and these to float32, where they are integers; else NULL */
 } sn_gemm_walk;
 
+/* Rows of quantised blocks, of which B's rows are the numbers; a row has `bytes`. They are unpacked where others are
+ * packed, panel by panel, and never there as a whole. */
+typedef struct sn_gemm_blocks {
+  sn_block_kind kind;
+  int64_t bytes; /* 0: B has elements */
+} sn_gemm_blocks;
+
 /* One operand, as width x k: width is m for A, n for B. */
 typedef struct sn_gemm_side {
   int64_t width;
@@ -29,6 +37,7 @@ typedef struct sn_gemm_side {
   int64_t block;    /* width of a tile on this side */
   int64_t blocks;   /* ceil(width / block) */
   int panel;        /* MR or NR */
+  int panels;       /* that are packed together; a part of a quantised block is a row of them */
   int64_t units;    /* of packing all of it before the tiles; 0: not possible */
   size_t bytes;     /* all of it, packed; 64-byte aligned */
   bool shared;      /* packed before the tiles, at shared_offset */
@@ -50,6 +59,7 @@ typedef struct sn_gemm {
   sn_dtype dtype; /* SN_F32, SN_F64 or SN_I32 */
   int64_t m, n, k;
   sn_gemm_walk a, b;
+  sn_gemm_blocks blocks; /* then b says how long its rows are, and no more */
   int64_t segments;  /* 0, or about how many parts of k are to be summed apart */
   int64_t sum_limit; /* 0: the usual one; tests shrink it */
   bool always_pack;  /* small sizes too go through the micro-kernel: for tests */

@@ -1,10 +1,12 @@
-/* kernel_blocks.c - calls over rows of quantised blocks, which are unpacked four at a time (quant_rows.h):
+/* kernel_blocks.c - calls over rows of quantised blocks (quant_rows.h):
  *
- *   dequantize_blocks   1 stage    unit: some rows
- *   matmul_blocks       2 stages   unit: some rows of x, quantised into shared memory;
- *                                  then unit: some rows of blocks, with all rows of x of their matrix
+ *   dequantize_blocks    1 stage    unit: some rows
+ *   matmul_blocks        2 stages   unit: some rows of x, quantised into shared memory;
+ *                                   then unit: some rows of blocks, with all rows of x of their matrix
+ *   matmul_dequantized   1 stage    unit: a tile of a product (gemm.h) whose B is packed from blocks
  *
- * So each row of blocks is read once, whatever the number of rows of x. For few of them it is multiplied as it is read. */
+ * So in matmul_blocks each row of blocks is read once, whatever the number of rows of x. For few of them it is multiplied
+ * as it is read, for more of them four rows are unpacked at a time. */
 #include "base/size.h"
 #include "kernels/kernel.h"
 #include "kernels/quant_rows.h"
@@ -18,14 +20,16 @@
 static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
 static bool is_product(const sn_group *g) { return g->call.op == SN_OP_matmul_blocks; }
+static bool is_back(const sn_group *g) { return g->call.op == SN_OP_matmul_dequantized; }
 
 /* Dimensions may have been merged: those are rows of x along which the rows of blocks are the same. */
 static sn_blocks_shape shape_of(const sn_group *g) {
   const sn_call *call = &g->call;
-  if (!is_product(g))
+  if (call->n_operands == 1)
     return (sn_blocks_shape){1, 0, sn_group_points(g), call->length, call->lengths[0]};
-  sn_blocks_shape s = {1, 1, call->length, call->lengths[0],
-                       call->length ? call->lengths[1] / call->length : 0};
+  const int64_t n = is_back(g) ? call->lengths[0] : call->length;
+  const int64_t k = is_back(g) ? call->length : call->lengths[0];
+  sn_blocks_shape s = {1, 1, n, k, n ? call->lengths[1] / n : 0};
   for (int i = 0; i < g->space_rank; i++)
     *(call->operands[1].strides[i] ? &s.batch : &s.rows) *= g->space[i];
   return s;
@@ -47,19 +51,50 @@ static bool fits(int64_t rows, int64_t k, int64_t floats, size_t *q, size_t *all
   return !sn_size_add_overflows(*q, scales, all);
 }
 
+static sn_gemm_walk matrix_of(int64_t width, int64_t ws, int64_t k, int64_t ks) {
+  return (sn_gemm_walk){.across = {.rank = 1, .dims = {width}, .strides = {ws}},
+                        .along = {.rank = 1, .dims = {k}, .strides = {ks}}};
+}
+
+/* C(rows, k) = A(rows, n) B(n, k): what the blocks have along is across here. */
+static void plan_back(const sn_machine *machine, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  const sn_blocks_shape *s = &kernel->blocks.shape;
+  sn_gemm *gemm = &kernel->gemm;
+  *gemm = (sn_gemm){.dtype = SN_F32,
+                    .m = s->rows,
+                    .n = s->k,
+                    .k = s->n,
+                    .a = matrix_of(s->rows, s->n, s->n, 1),
+                    .b = matrix_of(s->k, 1, s->n, s->k),
+                    .costs = &machine->target->costs.product,
+                    .blocks = {(sn_block_kind)*g->call.options, s->bytes}};
+  kernel->gemm_run_time = machine->gemm;
+  sn_gemm_plan(gemm, machine->gemm ? &machine->gemm->ukr[SN_F32]
+                                   : sn_gemm_ukr_for(SN_F32, machine->isa,
+                                                     machine->target->deterministic));
+  kernel->worker_bytes = gemm->scratch_bytes;
+  kernel->n_stages = 1;
+  kernel->stages[0] = (sn_stage){.units = s->batch * gemm->tasks};
+}
+
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_blocks_plan *p = &kernel->blocks;
-  (void)machine;
   p->shape = shape_of(g);
+  if (is_back(g)) {
+    plan_back(machine, kernel);
+    return SN_OK;
+  }
   const sn_blocks_shape *s = &p->shape;
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
   const int64_t units = s->batch * pieces(s->n, p->unit), rows = s->batch * s->rows;
-  bool small = fits(SN_QUANT_ROWS, s->k, 2, &p->unpacked_offset, &kernel->worker_bytes);
+  bool small = true;
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = units};
   if (is_product(g)) {
-    small = small && fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes);
+    small = fits(SN_QUANT_ROWS, s->k, 2, &p->unpacked_offset, &kernel->worker_bytes) &&
+            fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes);
     p->totals_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
     kernel->n_stages = 2;
     kernel->stages[0].units = pieces(rows, rows_of_unit(s->k));
@@ -104,8 +139,8 @@ static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64
   for (int64_t r = 0; r < SN_QUANT_ROWS; r++) /* the last one again for those that are missing */
     w->rows[r] = first + (batch * s->n + row + (r < width ? r : width - 1)) * s->bytes;
   if (!is_product(g)) {
-    sn_quant_unpack(w);
-    for (int64_t r = 0; r < width; r++) sn_quant_numbers(w, r, out + (row + r) * s->k);
+    for (int64_t r = 0; r < width; r++)
+      sn_quant_numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
     return;
   }
   const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
@@ -118,8 +153,29 @@ static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64
   }
 }
 
+static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+  const sn_kernel *kernel = run->kernel;
+  const sn_call *call = &kernel->group->call;
+  const sn_blocks_shape *s = &kernel->blocks.shape;
+  const float *x = operand(run, &call->operands[0]);
+  const uint8_t *bytes = operand(run, &call->operands[1]);
+  float *out = (float *)(uintptr_t)operand(run, &kernel->group->stores[0].target);
+  const sn_gemm_run_time *run_time = kernel->gemm_run_time;
+  sn_gemm gemm = kernel->gemm;
+  if (run_time && !run_time->ready(run_time->module)) gemm.ukr = sn_gemm_ukr_stand_in(gemm.ukr);
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t batch = u / gemm.tasks;
+    sn_gemm_tile_to(&gemm, x + batch * s->rows * s->n, bytes + batch * s->n * s->bytes,
+                    out + batch * s->rows * s->k, (ptrdiff_t)s->k, u % gemm.tasks, NULL, memory);
+  }
+}
+
 static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_group *g = run->kernel->group;
+  if (is_back(g)) {
+    run_tiles(run, begin, end, memory);
+    return;
+  }
   const sn_blocks_plan *p = &run->kernel->blocks;
   const int64_t per_matrix = pieces(p->shape.n, p->unit);
   if (is_product(g) && run->stage == 0) {

@@ -34,8 +34,12 @@ void sn_quant_take(const float *x, int64_t from, int64_t to, const sn_quant_x *o
 
 void sn_quant_unpack(const sn_quant_rows *w);
 
-/* The numbers of row r, which has been unpacked. */
-void sn_quant_numbers(const sn_quant_rows *w, int64_t r, float *out);
+/* The numbers of all parts of a row. */
+void sn_quant_numbers(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);
+
+/* Numbers [w, w + width) of rows [p, p + k), `bytes` each, as panels of a product (pack.h) one behind the other. */
+void sn_quant_pack(sn_block_kind kind, const uint8_t *rows, int64_t bytes, int64_t w, int64_t width,
+                   int64_t p, int64_t k, int panel, float *panels);
 
 /* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, and of unpacked ones. */
 void sn_quant_multiply(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,

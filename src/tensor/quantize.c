@@ -119,8 +119,8 @@ sn_tensor *sn_dequantize_blocks(sn_tensor *bytes, sn_block_kind kind) {
       &t, sn_note(sn_node_of(bytes->ctx, SN_OP_dequantize_blocks, &bytes, 1, &attr, 1, NULL)));
 }
 
-sn_tensor *sn_matmul_blocks(sn_tensor *x, sn_tensor *bytes, sn_block_kind kind) {
-  static const char what[] = "matmulBlocks";
+static sn_tensor *product_of_blocks(const char *what, sn_op op, sn_tensor *x, sn_tensor *bytes,
+                                    sn_block_kind kind) {
   if (!x || !bytes) return NULL;
   const sn_status status = sn_same_context(x, bytes, what);
   if (status) return sn_refuse(x->ctx, status);
@@ -128,5 +128,13 @@ sn_tensor *sn_matmul_blocks(sn_tensor *x, sn_tensor *bytes, sn_block_kind kind) 
   const int64_t attr = kind;
   sn_tensor *in[] = {sn_cast(x, SN_F32), bytes};
   return sn_finish(
-      &t, in[0] ? sn_note(sn_node_of(x->ctx, SN_OP_matmul_blocks, in, 2, &attr, 1, NULL)) : NULL);
+      &t, in[0] ? sn_note(sn_node_of(x->ctx, op, in, 2, &attr, 1, NULL)) : NULL);
+}
+
+sn_tensor *sn_matmul_blocks(sn_tensor *x, sn_tensor *bytes, sn_block_kind kind) {
+  return product_of_blocks("matmulBlocks", SN_OP_matmul_blocks, x, bytes, kind);
+}
+
+sn_tensor *sn_matmul_dequantized(sn_tensor *x, sn_tensor *bytes, sn_block_kind kind) {
+  return product_of_blocks("matmulDequantized", SN_OP_matmul_dequantized, x, bytes, kind);
 }

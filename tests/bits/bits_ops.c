@@ -127,6 +127,7 @@ static void blocks(bits_run *r, int kind) {
   bits_result(r, sn_dequantize_blocks(rows, (sn_block_kind)kind));
   bits_result(r, sn_matmul_blocks(BITS_F32(r, k), rows, (sn_block_kind)kind));
   bits_result(r, sn_matmul_blocks(BITS_F32(r, 3, 5, k), rows, (sn_block_kind)kind));
+  bits_result(r, sn_matmul_dequantized(BITS_F32(r, 7, 37), rows, (sn_block_kind)kind));
 }
 
 static void einsums(bits_run *r, int number) {

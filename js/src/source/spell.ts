@@ -525,6 +525,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   concat,
   matmul: (_, node) => method(node.inputs, 'matmul'),
   matmul_blocks: ofBlocks,
+  matmul_dequantized: ofBlocks,
   dequantize_blocks: ofBlocks,
   conv,
   softmax: (_, node) => method(node.inputs, 'softmax', [], { axis: axisUnless(node, lastAxis(node)) }),
