@@ -53,9 +53,10 @@ async function measure(tell, page) {
   const peer = (own, list) => (list.length > 0 ? `   wllama ${least(list).toFixed(1)} ms: ${(least(list) / own).toFixed(2)} times as long` : '');
   show('file', `${(loaded.bytes / 1e6).toFixed(1)} MB`);
   show('load', `${(least(seen.load) / 1e3).toFixed(2)} s`, `, ${loaded.memory.toFixed(2)} times the file in memory`);
-  show('a token', `${decode.toFixed(1)} ms`, `, ${(loaded.bytes / 1e6 / decode).toFixed(1)} GB/s; a copy reads ${copy.toFixed(1)}${peer(decode, seen.peerDecode)}`);
+  show('a token', `${decode.toFixed(1)} ms`, `, ${(loaded.bytes / 1e6 / decode).toFixed(1)} GB/s; a copy moves ${copy.toFixed(1)}${peer(decode, seen.peerDecode)}`);
   show('a prompt of 512', `${(prompt / 1e3).toFixed(2)} s`, peer(prompt, seen.peerPrompt));
-  show('a step of LoRA', `${((await tell('lora')) / 1e3).toFixed(2)} s`);
+  const lora = await tell('lora');
+  show('a step of LoRA', `${(lora.ms / 1e3).toFixed(2)} s`, `, ${lora.memory.toFixed(2)} times the file in memory`);
 }
 
 async function inPage(kind, browser, server) {

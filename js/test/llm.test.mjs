@@ -97,6 +97,39 @@ for (const name of ['llama', 'gemma2', 'phi2']) {
   });
 }
 
+for (const name of ['llama, heads of 32', 'gemma2, heads of 64']) {
+  test(`a cache in Q8_0 leaves the best tokens the best, or as good as them: ${name}`, async () => {
+    const { made, model } = await loaded(name, { cache: 'Q8_0' });
+    for (const count of [7, 254]) {
+      const prompt = longTokens(count);
+      const { tokens } = await collect(model.generate(prompt, { temperature: 0, maxTokens: 4 }));
+      assert.ok(tokens.length > 0);
+      tokens.forEach((token, i) => {
+        const logits = plainLogits(made, [...prompt, ...tokens.slice(0, i)]).at(-1);
+        const scale = Math.sqrt(logits.reduce((sum, x) => sum + x * x, 0) / logits.length);
+        assert.ok(Math.max(...logits) - logits[token] < 0.05 * scale, `token ${i} after ${count}`);
+      });
+    }
+    model.dispose();
+  });
+}
+
+test('a cache in Q8_0 takes 34 bytes for 32 numbers, and heads that are no whole blocks are refused', async () => {
+  const bytesOf = async (cache) => {
+    const { model } = await loaded('llama, heads of 32', { cache });
+    const before = sn.memory().tensorBytes;
+    await collect(model.generate(TOKENS, { temperature: 0, maxTokens: 3 }));
+    const bytes = sn.memory().tensorBytes - before;
+    model.dispose();
+    return bytes;
+  };
+  // Beside the cache there are the tables of positions, which are small.
+  const ratio = (await bytesOf('Q8_0')) / (await bytesOf('float32'));
+  assert.ok(Math.abs(ratio - 34 / 128) < 1e-3, `${ratio}`);
+  await assertRejects(loaded('llama', { cache: 'Q8_0' }), sn.UnsupportedError, { message: /a cache in Q8_0 of heads of 8/ });
+  await assertRejects(loaded('llama', { cache: 'Q4_0' }), sn.SinterError, { message: /Q4_0/ });
+});
+
 test('a token costs no program of its own, and what was read before is not read again', async () => {
   const { model } = await loaded('llama');
   const all = { temperature: 0, maxTokens: 100 };
@@ -412,6 +445,21 @@ test('LoRA beside blocks: gradients are those beside their numbers, and merged w
   const saved = gguf.read(model.save());
   assert.ok(saved.tensors.filter(({ shape }) => shape.length > 1).every(({ kind }) => kind === 'Q8_0'));
   for (const each of [model, exact]) each.dispose();
+});
+
+test('LoRA without what is inside of blocks: the same gradients in less memory', async () => {
+  const { model } = await loaded('gemma3', {}, 'Q8_0');
+  const tokens = sn.tensor([longTokens(64)], { dtype: 'int32' });
+  const slopes = (checkpoint) => {
+    const lora = model.lora({ rank: 2, checkpoint });
+    const params = sn.tree.map((x) => x.add(0.01), lora.params);
+    const grad = sn.grad((given) => lora.apply(given, tokens).logSoftmax().slice([0, 0, 9], [1, 64, 1]).mean());
+    return [sn.tree.leaves(sn.jit(grad)(params)).map((t) => t.toArray()), sn.inspect(grad)(params).memory.arenaBytes];
+  };
+  const [[made, less], [kept, more]] = [slopes(true), slopes(false)];
+  assert.deepEqual(made, kept);
+  assert.ok(less < 0.8 * more, `${less} of ${more}`);
+  model.dispose();
 });
 
 test('LoRA: arguments that are none', async () => {

@@ -5,7 +5,7 @@ import * as sn from '../dist/index.js';
 import * as gguf from '../dist/gguf.js';
 import * as llm from '../dist/llm.js';
 import { assertThrows } from './support.mjs';
-import { CORPUS, PATTERNS, TEXTS, bpe, sentencePiece } from './tokenizercases.mjs';
+import { CORPUS, PATTERNS, TEXTS, bpe, sentencePiece, wordPiece } from './tokenizercases.mjs';
 
 for (const pre of Object.keys(PATTERNS)) {
   test(`byte-level BPE, pre-tokenizer ${pre}`, () => {
@@ -30,6 +30,16 @@ test('SentencePiece: scores, bytes, the space in front', () => {
   const without = llm.tokenizer({ ...metadata, 'tokenizer.ggml.add_space_prefix': false });
   assert.equal(without.decode(without.encode(' the')), ' the');
   assert.notDeepEqual(without.encode('the'), own.encode('the'));
+});
+
+test('WordPiece: small letters, accents, punctuation, characters of their own, and words that cannot be cut', () => {
+  const { metadata, judge } = wordPiece();
+  const own = llm.tokenizer(metadata);
+  for (const text of [...TEXTS.filter((each) => each.length < 2000), 'ΣΑΣ Ǆ İstanbul', 'x\u0001y\ufffdz', 'a\u0301 b', '$5+5=10~', '北京fox東'])
+    assert.deepEqual([...own.encode(text)], judge.encode(text).ids, JSON.stringify(text));
+  assert.deepEqual([...own.encode('[CLS] the', { special: true })].slice(0, 2), [2, 2]);
+  assert.equal(own.decode(own.encode('The  quick, foxes')), 'the quick , foxes');
+  assertThrows(() => llm.tokenizer({ ...metadata, 'tokenizer.ggml.unknown_token_id': undefined }), sn.SinterError, { message: /unknown_token_id/ });
 });
 
 test('special tokens: on demand only, the longest first, and not shown', () => {
@@ -74,7 +84,7 @@ test('through a file', () => {
 test('metadata that are wrong', () => {
   const { metadata } = bpe('gpt2');
   const refused = (changes, message, type = sn.SinterError) => assertThrows(() => llm.tokenizer({ ...metadata, ...changes }), type, { message });
-  refused({ 'tokenizer.ggml.model': 'bert' }, /a tokenizer of the model "bert" \(there are gpt2, llama\)/, sn.UnsupportedError);
+  refused({ 'tokenizer.ggml.model': 'rwkv' }, /a tokenizer of the model "rwkv" \(there are gpt2, llama, bert\)/, sn.UnsupportedError);
   refused({ 'tokenizer.ggml.model': 'toString' }, /toString/, sn.UnsupportedError);
   refused({ 'tokenizer.ggml.pre': 'mine' }, /the pre-tokenizer "mine"/, sn.UnsupportedError);
   refused({ 'tokenizer.ggml.tokens': undefined }, /no tokenizer.ggml.tokens/);

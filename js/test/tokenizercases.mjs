@@ -114,3 +114,31 @@ export const sentencePiece = () => {
   }, { tokenizer_class: 'LlamaTokenizer', clean_up_tokenization_spaces: false, legacy: false });
   return { metadata, judge, tokens };
 };
+
+/** WordPiece: letters of a word's beginning and of what follows, and what is frequent. isAscii: of small letters alone. */
+export const wordPiece = ({ isAscii = false } = {}) => {
+  const plain = CORPUS.normalize('NFD').replaceAll(/\p{Mn}/gu, '').toLowerCase();
+  const words = plain.match(/[\p{L}\p{N}]+/gu).map((word) => [...word]);
+  const letters = [...new Set([...plain, ...'abcdefghijklmnopqrstuvwxyz.'])].filter((each) => (isAscii ? /[a-z.]/ : /[^\s東Пр😀]/u).test(each));
+  const made = [...new Set(train(words, 120).map((pair) => pair.join('')))].filter((piece) => [...piece].every((letter) => letters.includes(letter)));
+  const pieces = [...letters, ...made];
+  const names = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
+  const vocabulary = [...names, ...pieces, ...pieces.map((piece) => `##${piece}`)];
+  // As llama.cpp converts them: a mark at the beginning of words, and none on what follows.
+  const tokens = vocabulary.map((text, i) => (i < names.length ? text : text.startsWith('##') && text.length > 2 ? text.slice(2) : `\u2581${text}`));
+  const metadata = {
+    'tokenizer.ggml.model': 'bert', 'tokenizer.ggml.tokens': tokens, 'tokenizer.ggml.token_type': Int32Array.from(tokens, (_, i) => (i < names.length ? 3 : 1)),
+    'tokenizer.ggml.unknown_token_id': 1, 'tokenizer.ggml.cls_token_id': 2, 'tokenizer.ggml.bos_token_id': 2, 'tokenizer.ggml.seperator_token_id': 3, 'tokenizer.ggml.padding_token_id': 0,
+  };
+  const special = (id, content) => ({ [content]: { id: content, ids: [id], tokens: [content] } });
+  const judge = new Tokenizer({
+    version: '1.0', truncation: null, padding: null, added_tokens: added(names, 0, true),
+    normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: { type: 'TemplateProcessing', single: [{ SpecialToken: { id: '[CLS]', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }, { SpecialToken: { id: '[SEP]', type_id: 0 } }],
+      pair: [], special_tokens: { ...special(2, '[CLS]'), ...special(3, '[SEP]') } },
+    decoder: { type: 'WordPiece', prefix: '##', cleanup: false },
+    model: { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100, vocab: Object.fromEntries(vocabulary.map((text, i) => [text, i])) },
+  }, { tokenizer_class: 'BertTokenizer', clean_up_tokenization_spaces: false });
+  return { metadata, judge, tokens };
+};

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import * as sn from '../../js/dist/index.js';
 import { MODELS, fileOf, makeModel } from '../../js/test/llmcases.mjs';
+import { ENCODERS, encoderFile, makeEncoder } from '../../js/test/encodercases.mjs';
 import { root } from '../../scripts/lib/proc.mjs';
 import { openChromium } from './browsers.mjs';
 import { host } from './host.mjs';
@@ -42,6 +43,24 @@ const bySinter = async ({ bytes, prompt }) => {
   for await (const piece of model.generate(prompt, { temperature: 0, maxTokens: 6 })) text += piece;
   model.dispose();
   return { tokens, text, last };
+};
+
+/** The vector of a text, and how many tokens it had, of llama.cpp. */
+const embeddedByLlamaCpp = async ({ bytes, text }) => {
+  const wllama = new window.Wllama({ default: '/wllama/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  await wllama.loadModel([new Blob([Uint8Array.from(bytes)])], { n_ctx: 64, n_threads: 1, n_gpu_layers: 0, embeddings: true, flash_attn: false, warmup: false });
+  const { data: [{ embedding }], usage } = await wllama.createEmbedding({ input: text });
+  await wllama.exit();
+  return { vector: embedding, tokens: usage.prompt_tokens };
+};
+
+const embeddedBySinter = async ({ bytes, text }) => {
+  const { sn, llm } = window;
+  await sn.init();
+  const model = await llm.load(new Blob([Uint8Array.from(bytes)]));
+  const made = { vector: Array.from(await model.embed(text).data()), tokens: model.tokenizer.encode(text).length };
+  model.dispose();
+  return made;
 };
 
 let server;
@@ -87,6 +106,24 @@ describe('llama.cpp', () => {
       t.diagnostic(`${error.toExponential(2)}`);
       assert.ok(error < most, `${error}`);
       if (most < 0.1) assert.equal(own.text, text);
+    });
+  }
+
+  // Its gelu is the one by a tanh.
+  for (const [name, most] of [['bert', 2e-3], ['bert, the first token', 2e-3], ['nomic-bert', 1e-4]]) {
+    test(`embeddings: ${name}`, async (t) => {
+      const bytes = [...encoderFile(makeEncoder({ ...ENCODERS[name], isAscii: true }))];
+      const text = 'The quick brown fox jumps over the lazy dog. Shall I compare thee?';
+      const page = await browser.newPage();
+      await page.goto(server.url);
+      await page.waitForFunction(() => window.Wllama && window.llm);
+      const own = await page.evaluate(embeddedBySinter, { bytes, text });
+      const peer = await page.evaluate(embeddedByLlamaCpp, { bytes, text });
+      await page.close();
+      assert.equal(own.tokens, peer.tokens);
+      const error = Math.max(...own.vector.map((x, i) => Math.abs(x - peer.vector[i])));
+      t.diagnostic(`${error.toExponential(2)}`);
+      assert.ok(error < most, `${error}`);
     });
   }
 });

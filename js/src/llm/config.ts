@@ -6,11 +6,16 @@ import type { GgufMetadata } from '../gguf/index.js';
 
 const { damaged, shown } = internals;
 
+/** gelu as llama.cpp has it, by a tanh; or as it is defined. */
+export type Activation = 'silu' | 'gelu' | 'exact gelu';
+
 /** What a file does not say of its architecture. */
 interface Facts {
+  /** Whether every token sees all others, and nothing is written: encoder.ts. */
+  isEncoder?: boolean;
   /** Whether rope turns neighbours, elements 2 i and 2 i + 1, and not i and i + half. */
   interleaved?: boolean;
-  activation: 'silu' | 'gelu';
+  activation: Activation;
   /** Whether embeddings are multiplied by the root of their width. */
   scalesEmbedding?: boolean;
   /** Of so many layers one after the other, the last sees all tokens, the others a window. */
@@ -26,6 +31,8 @@ const ARCHITECTURES: Readonly<Record<string, Facts>> = {
   gemma3: { activation: 'gelu', scalesEmbedding: true, windowPattern: 6 },
   phi2: { activation: 'gelu' },
   phi3: { activation: 'silu' },
+  bert: { isEncoder: true, activation: 'exact gelu' },
+  'nomic-bert': { isEncoder: true, activation: 'silu' },
 };
 
 /** How positions turn queries and keys. */
@@ -46,6 +53,7 @@ export interface RopeConfig {
 
 export interface Config {
   architecture: string;
+  isEncoder: boolean;
   layers: number;
   width: number;
   heads: number;
@@ -57,7 +65,7 @@ export interface Config {
   norm: 'rms' | 'layer';
   eps: number;
   rope: RopeConfig;
-  activation: 'silu' | 'gelu';
+  activation: Activation;
   embeddingScale: number;
   /** Scores of attention, and logits, stay within these; 0: wherever they are. */
   scoreCap: number;
@@ -150,6 +158,7 @@ export function readConfig(op: string, metadata: GgufMetadata): Config {
   const windowSize = pattern > 0 ? keys.number('attention.sliding_window', 0, 0) : 0;
   return {
     architecture,
+    isEncoder: facts.isEncoder ?? false,
     layers: keys.count('block_count'),
     width,
     heads,

@@ -3,8 +3,9 @@
 // Tokens are (batch, tokens). With a cache, the keys and values of the tokens before lie in it, and those of these tokens
 // are put behind them: every shape is fixed, and the position is a tensor, so that one program serves all positions.
 
-import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, take, where, logicalAnd, matmulBlocks, type Tensor } from '../index.js';
-import type { Config } from './config.js';
+import { SinterError, arange, attention, checkpoint, concat, gelu, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, where, logicalAnd, matmulBlocks, type Tensor } from '../index.js';
+import { appended, isQuantised, timesKeys, timesValues } from './cache.js';
+import type { Activation, Config } from './config.js';
 import { anglesOf, turnsAt, type Angles } from './rope.js';
 import { isBlocks, rowsOf, shapeOf, type HeldWeight } from './weights.js';
 
@@ -14,7 +15,7 @@ export type Weight = HeldWeight | { base: HeldWeight; down: Tensor; up: Tensor; 
 /** The weights of a model by the names that they have in files. */
 export type Weights = Readonly<Record<string, Weight>>;
 
-/** Keys and values of a layer: (batch, keyHeads, capacity, size) each. */
+/** Keys and values of a layer: (batch, keyHeads, capacity, size) each, or rows of blocks (cache.ts). */
 export interface LayerCache {
   keys: Tensor;
   values: Tensor;
@@ -30,13 +31,13 @@ export function linear(x: Tensor, weight: Weight): Tensor {
 }
 
 /** A weight without what LoRA adds. */
-const base = (weight: Weight): HeldWeight => ('base' in weight ? weight.base : weight);
+export const base = (weight: Weight): HeldWeight => ('base' in weight ? weight.base : weight);
 
 /** A vector, of which no file has blocks. */
 const vector = (weight: Weight | undefined): Tensor | undefined => weight as Tensor | undefined;
 
 /** What a block of a model computes with. */
-class Block {
+export class Block {
   constructor(
     readonly config: Config,
     readonly weights: Weights,
@@ -82,7 +83,7 @@ const part = (x: Tensor, from: number, size: number): Tensor =>
   slice(x, [...x.shape.slice(0, -1).map(() => 0), from], [...x.shape.slice(0, -1), size]);
 
 /** Queries, keys and values, from three products or one. */
-function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Tensor] {
+export function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Tensor] {
   const { heads, keyHeads, headSize, valueSize } = block.config;
   if (!block.has('attn_qkv')) {
     return [split(block.product('attn_q', x), heads), split(block.product('attn_k', x), keyHeads), split(block.product('attn_v', x), keyHeads)];
@@ -93,20 +94,10 @@ function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Tensor] {
 }
 
 /** The first elements of each head turned by their positions. */
-function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
+export function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
   const whole = x.shape[3]!;
   if (size === whole) return rope(x, { ...angles, interleaved });
   return concat([rope(part(x, 0, size), { ...angles, interleaved }), part(x, size, whole - size)], { axis: -1 });
-}
-
-/** The cache with the rows of these tokens at their positions. A choice and not a scatter, which has no 16 bits, and whose
- *  rows one thread copies. */
-function appended(cache: Tensor, rows: Tensor, position: Tensor): Tensor {
-  const count = rows.shape[2]!;
-  const place = arange(0, cache.shape[2]!, 1, { dtype: 'int32' }).sub(position);
-  const isNew = logicalAnd(place.greaterEqual(0), place.less(count));
-  const moved = count === 1 ? rows : take(rows, place.clip(0, count - 1), { axis: 2 });
-  return where(reshape(isNew, [1, 1, -1, 1]), moved.astype(cache.dtype), cache);
 }
 
 /** Which of the sources tokens from a position on see: (tokens, sources). */
@@ -116,14 +107,16 @@ function seen(tokens: number, sources: number, position: Tensor, window: number)
   return window > 0 ? logicalAnd(isBefore, distance.less(window)) : isBefore;
 }
 
-/** softmax(cap * tanh(scale q k^T / cap)) v, where scores are kept within a cap. */
-function capped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, cap: number): Tensor {
+/** softmax(cap * tanh(scale q k^T / cap)) v, where scores are kept within a cap, or softmax(scale q k^T) v for a cap of 0; of
+ *  keys and values as a cache has them. */
+function scored(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, cap: number): Tensor {
   const [batch, heads, tokens, size] = q.shape as [number, number, number, number];
-  const keyHeads = k.shape[1]!;
-  const grouped = reshape(q, [batch, keyHeads, heads / keyHeads, tokens, size]);
-  const [keys, values] = [k, v].map((each) => reshape(each, [batch, keyHeads, 1, ...each.shape.slice(2)])) as [Tensor, Tensor];
-  const scores = tanh(matmul(grouped, permuteDims(keys, [0, 1, 2, 4, 3])).mul(1 / (Math.sqrt(size) * cap))).mul(cap);
-  const mixed = matmul(softmax(where(mask, scores, -Infinity), { axis: -1 }), values);
+  const [keyHeads, sources] = [k.shape[1]!, k.shape[2]!];
+  const rows = (heads / keyHeads) * tokens;
+  let scores = timesKeys(reshape(q, [batch, keyHeads, rows, size]), k).mul(1 / Math.sqrt(size));
+  if (cap > 0) scores = tanh(scores.div(cap)).mul(cap);
+  const seenScores = where(mask, reshape(scores, [batch, keyHeads, -1, tokens, sources]), -Infinity);
+  const mixed = timesValues(reshape(softmax(seenScores, { axis: -1 }), [batch, keyHeads, rows, sources]), v);
   return reshape(mixed, [batch, heads, tokens, -1]);
 }
 
@@ -146,17 +139,19 @@ function attended(block: Block, x: Tensor, { position, angles }: Context, cache:
   const [keys, values] = next ? [next.keys, next.values] : [k, v];
   const mask = (): Tensor => seen(x.shape[1]!, keys.shape[2]!, position, window);
   const mixed =
-    config.scoreCap > 0
-      ? capped(q, keys.astype('float32'), values.astype('float32'), mask(), config.scoreCap)
+    config.scoreCap > 0 || isQuantised(keys)
+      ? scored(q, keys, values, mask(), config.scoreCap)
       : attention(q, keys, values, window > 0 ? { mask: mask() } : { causal: true, past: position });
   return [block.product('attn_output', reshape(permuteDims(mixed, [0, 2, 1, 3]), [x.shape[0]!, x.shape[1]!, -1])), next];
 }
 
 /* ---- blocks ---- */
 
+const ACTIVATIONS: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu: (x) => silu(x), gelu: (x) => geluTanh(x), 'exact gelu': (x) => gelu(x) };
+
 /** down(activation(gate) * up), where the gate is a product of its own, the first half of up, or not there. */
-function fed(block: Block, x: Tensor): Tensor {
-  const activate = block.config.activation === 'silu' ? silu : geluTanh;
+export function fed(block: Block, x: Tensor): Tensor {
+  const activate = ACTIVATIONS[block.config.activation];
   const up = block.product('ffn_up', x);
   if (block.has('ffn_gate')) return block.product('ffn_down', activate(block.product('ffn_gate', x)).mul(up));
   const down = block.get('ffn_down.weight');
@@ -189,7 +184,8 @@ export const modelAngles = (config: Config, factors: ArrayLike<number> | null): 
   window: anglesOf(config.rope, true, factors),
 });
 
-/** What the last block makes of tokens (batch, n) from a position on, normed: (batch, n, width); and the caches. */
+/** What the last block makes of tokens (batch, n) from a position on, normed: (batch, n, width); and the caches.
+ *  isMadeAgain: derivatives make the values inside of a block again. */
 export function hidden(
   config: Config,
   weights: Weights,
@@ -197,6 +193,7 @@ export function hidden(
   tokens: Tensor,
   position: Tensor,
   caches: readonly LayerCache[] | null,
+  isMadeAgain = false,
 ): [Tensor, LayerCache[]] {
   const count = tokens.shape[1]!;
   const turns = { all: turnsAt(angles.all, position, count), window: turnsAt(angles.window, position, count) };
@@ -204,7 +201,9 @@ export function hidden(
   if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
   const after: LayerCache[] = [];
   for (let layer = 0; layer < config.layers; layer++) {
-    const [y, next] = blockOf(new Block(config, weights, layer), x, { position, angles: turns }, caches?.[layer] ?? null);
+    const step = (h: Tensor): [Tensor, LayerCache | null] =>
+      blockOf(new Block(config, weights, layer), h, { position, angles: turns }, caches?.[layer] ?? null);
+    const [y, next] = isMadeAgain ? checkpoint(step)(x) : step(x);
     if (next) after.push(next);
     x = y;
   }

@@ -5,7 +5,8 @@
 // that is not full is filled up; rows of what fills it lie behind the position, where no token sees them, and are
 // overwritten by the tokens that come there.
 
-import { SinterError, concat, dispose, internals, jit, slice, tensor, tidy, zeros, type DType, type Jitted, type Tensor } from '../index.js';
+import { SinterError, concat, dispose, internals, jit, slice, tensor, tidy, type Jitted, type Tensor } from '../index.js';
+import { emptyCache, type CacheType } from './cache.js';
 import type { Config } from './config.js';
 import { hidden, logitsOf, type LayerCache, type ModelAngles, type Weights } from './forward.js';
 
@@ -22,7 +23,7 @@ export interface Parts {
   weights: Weights;
   angles: ModelAngles;
   /** Of keys and values. */
-  cacheType: DType;
+  cacheType: CacheType;
   /** Most tokens of a text. */
   context: number;
 }
@@ -117,7 +118,7 @@ export class Session {
     const grown = tidy(() =>
       Array.from({ length: config.layers }, (_, layer): LayerCache => {
         const enlarged = (old: Tensor | undefined, size: number): Tensor => {
-          const more = zeros([1, config.keyHeads, capacity - (old ? this.#capacity : 0), size], { dtype: cacheType });
+          const more = emptyCache(cacheType, [1, config.keyHeads, capacity - (old ? this.#capacity : 0)], size);
           return old ? concat([old, more], { axis: 2 }) : more;
         };
         const old = this.#caches[layer];

@@ -32,21 +32,24 @@ export const numbersOf = (weight: HeldWeight): Tensor => (isBlocks(weight) ? deq
 export const rowsOf = (weight: HeldWeight, rows: Tensor): Tensor =>
   isBlocks(weight) ? numbersOf({ ...weight, bytes: take(weight.bytes, rows) }) : take(weight, rows).astype('float32');
 
-/** The tensors that forward.ts computes with: each is there in some architectures. */
+/** The tensors that forward.ts computes with: each is there in some architectures. Then those of encoder.ts. */
 const OWN = /^(token_embd|output|output_norm|rope_freqs|rope_factors_(long|short))\.(weight|bias)$/;
 const OF_BLOCK =
   /^blk\.\d+\.(attn_(norm|q|k|v|qkv|output|q_norm|k_norm)|post_attention_norm|ffn_(norm|gate|up|down)|post_ffw_norm)\.(weight|bias)$/;
+const OF_ENCODER = /^(token_embd|token_types|position_embd|token_embd_norm|blk\.\d+\.(attn_(q|k|v|qkv|output|output_norm)|ffn_(gate|up|down)|layer_output_norm))\.(weight|bias)$/;
 
 /** The shapes that matrices have to have. */
-function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
-  const wanted: [string, (number | null)[]][] = [['token_embd.weight', [null, width]], ['output_norm.weight', [width]]];
+function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope, isEncoder, context }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
+  const wanted: [string, (number | null)[]][] = [['token_embd.weight', [null, width]], [`${isEncoder ? 'token_embd_norm' : 'output_norm'}.weight`, [width]]];
   const add = (name: string, shape: (number | null)[]): unknown => wanted.push([`${name}.weight`, shape]);
   if (tensors.has('output.weight')) add('output', [null, width]);
+  if (tensors.has('token_types.weight')) add('token_types', [null, width]);
+  if (tensors.has('position_embd.weight')) add('position_embd', [context, width]);
   for (const name of ['rope_freqs', 'rope_factors_long', 'rope_factors_short']) if (tensors.has(`${name}.weight`)) add(name, [rope.size / 2]);
   for (let layer = 0; layer < layers; layer++) {
     const block = `blk.${layer}`;
     const [q, k, v] = [heads * headSize, keyHeads * headSize, keyHeads * valueSize];
-    add(`${block}.attn_norm`, [width]);
+    for (const norm of isEncoder ? ['attn_output_norm', 'layer_output_norm'] : ['attn_norm']) add(`${block}.${norm}`, [width]);
     if (tensors.has(`${block}.attn_qkv.weight`)) add(`${block}.attn_qkv`, [q + k + v, width]);
     else {
       add(`${block}.attn_q`, [q, width]);
@@ -71,7 +74,8 @@ export function checkTensors(op: string, config: Config, { tensors }: GgufHeader
     const fits = found.shape.length === shape.length && shape.every((size, i) => size === null || size === found.shape[i]);
     if (!fits) throw damaged(op, `${name} is (${found.shape.join(', ')}), expected (${shape.map((size) => size ?? 'any').join(', ')})`);
   }
-  const unknown = tensors.filter(({ name }) => !OWN.test(name) && !OF_BLOCK.test(name)).map(({ name }) => name);
+  const isKnown = (name: string): boolean => (config.isEncoder ? OF_ENCODER.test(name) : OWN.test(name) || OF_BLOCK.test(name));
+  const unknown = tensors.filter(({ name }) => !isKnown(name)).map(({ name }) => name);
   if (unknown.length > 0)
     throw new UnsupportedError(op, `tensors that are not computed with: ${unknown.slice(0, 5).map(shown).join(', ')}${unknown.length > 5 ? `, and ${unknown.length - 5} more` : ''}`);
 }

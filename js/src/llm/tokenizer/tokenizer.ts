@@ -1,11 +1,12 @@
-// The tokenizer that a GGUF file has in its metadata: byte-level BPE ('gpt2'), or SentencePiece ('llama'), whose pieces
-// merge by their scores.
+// The tokenizer that a GGUF file has in its metadata: byte-level BPE ('gpt2'), SentencePiece ('llama'), whose pieces merge
+// by their scores, or WordPiece ('bert').
 
 import { SinterError, UnsupportedError, internals } from '../../index.js';
 import type { GgufMetadata } from '../../gguf/index.js';
 import { asBytes, asCharacters } from './bytes.js';
 import { merged } from './merging.js';
 import { PRETOKENIZERS, wordsOf } from './pretokenizers.js';
+import { wordPiece } from './wordpiece.js';
 
 const { damaged, readOptions, shown } = internals;
 
@@ -68,8 +69,9 @@ interface Vocabulary {
 interface Codec {
   encode(text: string, isFirst: boolean): number[];
   bytes(token: number): readonly number[];
-  /** Whether a text begins with the token for that, where the file does not say so. */
+  /** Whether a text begins with the token for that, where the file does not say so; and whether it ends so. */
   addsBegin: boolean;
+  addsEnd?: boolean;
   /** Whether a space is put before a text, which decoding takes away again. */
   addsSpace: boolean;
 }
@@ -165,7 +167,21 @@ function sentencePiece(op: string, vocabulary: Vocabulary): Codec {
   };
 }
 
-const CODECS: Readonly<Record<string, (op: string, vocabulary: Vocabulary) => Codec>> = { gpt2: byteLevel, llama: sentencePiece };
+/* ---- WordPiece ---- */
+
+function ofBert(op: string, vocabulary: Vocabulary): Codec {
+  const unknown = tokenNamed(op, vocabulary, 'unknown');
+  if (unknown === undefined) throw damaged(op, 'the file has no tokenizer.ggml.unknown_token_id');
+  return {
+    addsBegin: true,
+    addsEnd: true,
+    addsSpace: true,
+    encode: wordPiece(vocabulary.byText, unknown),
+    bytes: (token) => [...new TextEncoder().encode(vocabulary.texts[token]!.replaceAll(SPACE, ' '))],
+  };
+}
+
+const CODECS: Readonly<Record<string, (op: string, vocabulary: Vocabulary) => Codec>> = { gpt2: byteLevel, llama: sentencePiece, bert: ofBert };
 
 /* ---- special tokens ---- */
 
@@ -206,8 +222,9 @@ export function tokenizer(metadata: GgufMetadata): Tokenizer {
   if (typeof model !== 'string' || !Object.hasOwn(CODECS, model))
     throw new UnsupportedError(op, `a tokenizer of the model ${shown(model)}`, { hint: `there are ${Object.keys(CODECS).join(', ')}` });
   const codec = CODECS[model]!(op, vocabulary);
-  const begin = tokenNamed(op, vocabulary, 'bos');
-  const end = tokenNamed(op, vocabulary, 'eos');
+  const begin = tokenNamed(op, vocabulary, 'bos') ?? tokenNamed(op, vocabulary, 'cls');
+  // As the format spells it.
+  const end = (codec.addsEnd ? tokenNamed(op, vocabulary, 'seperator') : undefined) ?? tokenNamed(op, vocabulary, 'eos');
   const isBegun = metadata['tokenizer.ggml.add_bos_token'] ?? codec.addsBegin;
   const isSpecial = (token: number): boolean => types?.[token] === CONTROL || types?.[token] === UNKNOWN;
   const named = ['eos', 'eot', 'eom'].map((name) => tokenNamed(op, vocabulary, name)).filter((token) => token !== undefined);
@@ -259,7 +276,7 @@ export function tokenizer(metadata: GgufMetadata): Tokenizer {
         else for (const token of codec.encode(part, isFirst)) tokens.push(token);
         isFirst = typeof part === 'number';
       }
-      if (metadata['tokenizer.ggml.add_eos_token'] === true && end !== undefined) tokens.push(end);
+      if ((metadata['tokenizer.ggml.add_eos_token'] ?? codec.addsEnd) === true && end !== undefined) tokens.push(end);
       return Int32Array.from(tokens);
     },
     decode: (tokens, options) => {
