@@ -29,6 +29,7 @@ typedef struct sn_call_plan {
 
 /* Of a call over quantised blocks: kernel_blocks.c. */
 typedef struct sn_blocks_plan {
+  const struct sn_quant_kernels *kernels;
   sn_blocks_shape shape;
   int64_t unit;                        /* rows of blocks, and of x in its own stage */
   size_t scales_offset, totals_offset; /* of x, in shared memory, behind its q */

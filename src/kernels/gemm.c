@@ -39,7 +39,8 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
   const size_t bytes = sn_dtype_bytes(dtype), panel_bytes = bytes_of_panel(g, s, k);
   const bool even = s->even && !s->run_bytes;
   if (g->blocks.bytes && s == &g->right) {
-    sn_quant_pack(g->blocks.kind, base, g->blocks.bytes, w, width, p, k, s->panel, panels);
+    g->blocks.kernels->pack(g->blocks.kind, base, g->blocks.bytes, w, width, p, k, s->panel,
+                            panels);
     return;
   }
   if (even)

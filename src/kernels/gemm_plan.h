@@ -23,6 +23,7 @@ typedef struct sn_gemm_walk {
 /* Rows of quantised blocks, of which B's rows are the numbers; a row has `bytes`. They are unpacked where others are
  * packed, panel by panel, and never there as a whole. */
 typedef struct sn_gemm_blocks {
+  const struct sn_quant_kernels *kernels;
   sn_block_kind kind;
   int64_t bytes; /* 0: B has elements */
 } sn_gemm_blocks;

@@ -68,11 +68,11 @@ static void plan_back(const sn_machine *machine, sn_kernel *kernel) {
                     .a = matrix_of(s->rows, s->n, s->n, 1),
                     .b = matrix_of(s->k, 1, s->n, s->k),
                     .costs = &machine->target->costs.product,
-                    .blocks = {(sn_block_kind)*g->call.options, s->bytes}};
+                    .blocks = {kernel->blocks.kernels, (sn_block_kind)*g->call.options, s->bytes}};
   kernel->gemm_run_time = machine->gemm;
-  sn_gemm_plan(gemm, machine->gemm ? &machine->gemm->ukr[SN_F32]
-                                   : sn_gemm_ukr_for(SN_F32, machine->isa,
-                                                     machine->target->deterministic));
+  sn_gemm_plan(gemm, machine->gemm
+                         ? &machine->gemm->ukr[SN_F32]
+                         : sn_gemm_ukr_for(SN_F32, machine->isa, machine->target->deterministic));
   kernel->worker_bytes = gemm->scratch_bytes;
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * gemm->tasks};
@@ -82,6 +82,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   const sn_group *g = kernel->group;
   sn_blocks_plan *p = &kernel->blocks;
   p->shape = shape_of(g);
+  p->kernels = sn_quant_kernels_for(machine->isa);
   if (is_back(g)) {
     plan_back(machine, kernel);
     return SN_OK;
@@ -125,8 +126,8 @@ static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end)
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
   const sn_quant_x out = quantized(run, 0, all);
-  sn_quant_take(operand(run, &run->kernel->group->call.operands[0]), begin * unit * parts,
-                last * parts, &out);
+  run->kernel->blocks.kernels->take(operand(run, &run->kernel->group->call.operands[0]),
+                                    begin * unit * parts, last * parts, &out);
 }
 
 /* Rows [row, row + width) of matrix `batch`. */
@@ -140,16 +141,16 @@ static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64
     w->rows[r] = first + (batch * s->n + row + (r < width ? r : width - 1)) * s->bytes;
   if (!is_product(g)) {
     for (int64_t r = 0; r < width; r++)
-      sn_quant_numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
+      run->kernel->blocks.kernels->numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
     return;
   }
   const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
   out += batch * s->rows * s->n + row;
   if (s->rows < LEAST_UNPACKED) {
-    sn_quant_multiply(w, &x, out, s->n, width);
+    run->kernel->blocks.kernels->multiply(w, &x, out, s->n, width);
   } else {
-    sn_quant_unpack(w);
-    sn_quant_multiply_unpacked(w, &x, out, s->n, width);
+    run->kernel->blocks.kernels->unpack(w);
+    run->kernel->blocks.kernels->multiply_unpacked(w, &x, out, s->n, width);
   }
 }
 

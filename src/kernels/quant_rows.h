@@ -5,11 +5,13 @@
  *                                  scales: 4 scales | 4 mins
  *
  * A lane of the sums is a row. So the order within a part, in which integers are added, is free: of 16 numbers those at
- * even places lie first, then those at odd ones, since bytes come apart so. */
+ * even places lie first, then those at odd ones, since bytes come apart so. Vectors of 32 bytes have 8 numbers of two rows
+ * side by side, and so have unpacked rows then. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
 #include "graph/quant_blocks.h"
+#include "kernels/isa.h"
 
 #define SN_QUANT_ROWS 4
 
@@ -29,22 +31,29 @@ typedef struct sn_quant_x {
   int64_t rows;
 } sn_quant_x;
 
-/* Parts [from, to) of x, of all rows one after the other. */
-void sn_quant_take(const float *x, int64_t from, int64_t to, const sn_quant_x *out);
+/* Of an instruction set; all have the same bits. */
+typedef struct sn_quant_kernels {
+  /* Parts [from, to) of x, of all rows one after the other. */
+  void (*take)(const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
-void sn_quant_unpack(const sn_quant_rows *w);
+  void (*unpack)(const sn_quant_rows *w);
 
-/* The numbers of all parts of a row. */
-void sn_quant_numbers(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);
+  /* The numbers of all parts of a row. */
+  void (*numbers)(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);
 
-/* Numbers [w, w + width) of rows [p, p + k), `bytes` each, as panels of a product (pack.h) one behind the other. */
-void sn_quant_pack(sn_block_kind kind, const uint8_t *rows, int64_t bytes, int64_t w, int64_t width,
-                   int64_t p, int64_t k, int panel, float *panels);
+  /* Numbers [w, w + width) of rows [p, p + k), `bytes` each, as panels of a product (pack.h) one behind the other. */
+  void (*pack)(sn_block_kind kind, const uint8_t *rows, int64_t bytes, int64_t w, int64_t width,
+               int64_t p, int64_t k, int panel, float *panels);
 
-/* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, and of unpacked ones. */
-void sn_quant_multiply(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
-                       int64_t width);
-void sn_quant_multiply_unpacked(const sn_quant_rows *w, const sn_quant_x *x, float *out,
-                                int64_t stride, int64_t width);
+  /* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, and of unpacked ones. */
+  void (*multiply)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
+                   int64_t width);
+  void (*multiply_unpacked)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
+                            int64_t width);
+} sn_quant_kernels;
+
+const sn_quant_kernels *sn_quant_kernels_for(sn_isa_id isa);
+extern const sn_quant_kernels sn_quant_simd128, sn_quant_neon, sn_quant_generic, sn_quant_sse2,
+    sn_quant_avx2;
 
 #endif

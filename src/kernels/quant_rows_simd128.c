@@ -1,9 +1,15 @@
 #include <wasm_simd128.h>
 
-#include "kernels/vec128.h"
+#include "kernels/quant_side.h"
 
-static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
-  return (vec_ints)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
+static inline rows_ints pairs(rows_shorts a, rows_shorts b) {
+  return (rows_ints)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
 }
 
+#define SN_QUANT_TABLE sn_quant_simd128
 #include "kernels/quant_rows.inc"
+
+const sn_quant_kernels *sn_quant_kernels_for(sn_isa_id isa) {
+  (void)isa;
+  return &sn_quant_simd128;
+}
