@@ -312,7 +312,8 @@ test('files that are refused leave nothing behind', async () => {
   await refused(changed({}, { 'blk.0.attn_q.weight': { shape: [3, 32], values: new Float32Array(96) } }), /attn_q.weight is \(3, 32\), expected \(32, 32\)/);
   await refused(changed({}, { 'rope_freqs.weight': { shape: [3], values: new Float32Array(3) } }), /rope_freqs.weight is \(3\), expected \(4\)/);
   await refused(changed({}, { 'blk.0.attn_sinks.weight': { shape: [3], values: new Float32Array(3) } }), /not computed with: "blk.0.attn_sinks.weight"/, sn.UnsupportedError);
-  await refused(changed({ 'tokenizer.ggml.model': 'bert' }), /a tokenizer of the model "bert"/, sn.UnsupportedError);
+  await refused(changed({ 'tokenizer.ggml.model': 'rwkv' }), /a tokenizer of the model "rwkv"/, sn.UnsupportedError);
+  await refused(changed({ 'tokenizer.ggml.model': 'bert' }), /damaged: the file has no tokenizer.ggml.unknown_token_id/);
   const whole = fileOf(made);
   for (const end of [0, 20, 1000, 70_000, whole.length - 40]) await refused(whole.subarray(0, end), /damaged/);
   for (const end of [1000, whole.length - 40]) await refused(new Blob([whole.subarray(0, end)]), /damaged/);
