@@ -1,8 +1,12 @@
-// llm-model.mjs - a language model of SmolLM-135M's size with random weights, as a GGUF file whose matrices are of one kind. Where
-// a row has no whole blocks of Q4_K, it is of Q5_0, as llama.cpp has it.
+// llm-model.mjs - a language model of SmolLM-135M's or Llama-3.2-1B's size with random weights, as a GGUF file whose matrices are of
+// one kind. Where a row has no whole blocks of Q4_K, it is of Q5_0, as llama.cpp has it.
 import * as gguf from '../js/dist/gguf.js';
 
-const FACTS = { layers: 30, width: 576, heads: 9, keyHeads: 3, headSize: 64, inner: 1536, vocab: 49152 };
+/** By how many parameters it has. */
+export const SIZES = {
+  '135M': { layers: 30, width: 576, heads: 9, keyHeads: 3, headSize: 64, inner: 1536, vocab: 49152 },
+  '1B': { layers: 16, width: 2048, heads: 32, keyHeads: 8, headSize: 64, inner: 8192, vocab: 128256 },
+};
 
 /** Of a kind: numbers and bytes of a block, and float16 at places of it, with which numbers are about 0.04 large. */
 const KINDS = {
@@ -23,7 +27,8 @@ const word = () => {
 const blocksOf = (wanted, rows, width) => {
   const kind = width % KINDS[wanted][0] === 0 ? wanted : 'Q5_0';
   const [numbers, bytes, halves] = KINDS[kind];
-  const words = Int32Array.from({ length: Math.ceil((rows * (width / numbers) * bytes) / 4) }, word);
+  const words = new Int32Array(Math.ceil((rows * (width / numbers) * bytes) / 4));
+  for (let i = 0; i < words.length; i++) words[i] = word();
   const raw = new Uint8Array(words.buffer, 0, rows * (width / numbers) * bytes);
   const places = Object.entries(halves);
   for (let at = 0; at < raw.length; at += bytes)
@@ -37,14 +42,14 @@ const blocksOf = (wanted, rows, width) => {
 const ones = (size) => ({ raw: new Uint8Array(new Float32Array(size).fill(1).buffer), kind: 'float32', shape: [size] });
 
 /** Bytes as byte-level BPE writes them, and words that no text has. */
-const vocabulary = () => {
+const vocabulary = (size) => {
   let others = 256;
   const letters = Array.from({ length: 256 }, (_, byte) => String.fromCodePoint((byte > 32 && byte < 127) || (byte > 160 && byte !== 173) ? byte : others++));
-  return [...letters, '<|begin|>', '<|end|>', ...Array.from({ length: FACTS.vocab - 258 }, (_, i) => `word${i}`)];
+  return [...letters, '<|begin|>', '<|end|>', ...Array.from({ length: size - 258 }, (_, i) => `word${i}`)];
 };
 
-export const modelFile = (kind) => {
-  const { layers, width, heads, keyHeads, headSize, inner, vocab } = FACTS;
+export const modelFile = (kind, size = '135M') => {
+  const { layers, width, heads, keyHeads, headSize, inner, vocab } = SIZES[size];
   const tensors = { 'token_embd.weight': blocksOf(kind, vocab, width), 'output_norm.weight': ones(width) };
   for (let i = 0; i < layers; i++)
     for (const [name, ...shape] of [['attn_norm', width], ['attn_q', heads * headSize, width], ['attn_k', keyHeads * headSize, width], ['attn_v', keyHeads * headSize, width],
@@ -57,7 +62,7 @@ export const modelFile = (kind) => {
   return gguf.write({
     metadata: {
       'general.architecture': 'llama', 'general.name': 'random', ...Object.fromEntries(Object.entries(facts).map(([key, value]) => [`llama.${key}`, value])),
-      'tokenizer.ggml.model': 'gpt2', 'tokenizer.ggml.pre': 'gpt-2', 'tokenizer.ggml.tokens': vocabulary(), 'tokenizer.ggml.merges': ['w o'],
+      'tokenizer.ggml.model': 'gpt2', 'tokenizer.ggml.pre': 'gpt-2', 'tokenizer.ggml.tokens': vocabulary(vocab), 'tokenizer.ggml.merges': ['w o'],
       'tokenizer.ggml.token_type': Int32Array.from({ length: vocab }, (_, i) => (i === 256 || i === 257 ? 3 : 1)), 'tokenizer.ggml.bos_token_id': 256, 'tokenizer.ggml.eos_token_id': 257,
     },
     types: { 'llama.rope.freq_base': 'float32', 'llama.attention.layer_norm_rms_epsilon': 'float32' },

@@ -1,4 +1,4 @@
-// llm-worker.mjs - figures of sinter/llm, in Node or as a worker of a page (llm.mjs). An order is { name, kind, number }.
+// llm-worker.mjs - figures of sinter/llm, in Node or as a worker of a page (llm.mjs). An order is { name, kind, size, number }.
 import * as sn from '../js/dist/index.js';
 import * as llm from '../js/dist/llm.js';
 import { modelFile, textOf } from './llm-model.mjs';
@@ -28,9 +28,9 @@ const written = async (prompt, count) => {
 
 const ORDERS = {
   /** Bytes of the file; how long the model takes to load, and the memory that it takes, over those of the file. */
-  async load({ kind }) {
+  async load({ kind, size }) {
     await sn.init({ threads: 2 });
-    file ??= modelFile(kind);
+    file ??= modelFile(kind, size);
     model?.dispose();
     const before = sn.memory();
     const ms = await timed(async () => {
@@ -38,14 +38,21 @@ const ORDERS = {
     });
     return { bytes: file.length, ms, memory: (sn.memory().bytesInUse - before.bytesInUse) / file.length };
   },
-  /** Gigabytes a second that a copy of as many bytes reads, and writes again, in memory that has been written before. */
+  /** Gigabytes a second that a copy of as many bytes reads and writes, on the same threads, in memory that has been written
+   *  before. It changes the signs, since nothing else would be copied. */
   copy: async () => {
-    const to = new Uint8Array(file.length);
+    const from = sn.zeros([file.length >> 2]);
+    const copied = sn.jit((x) => x.neg());
+    const once = () => timed(() => sn.tidy(() => void sn.slice(copied(from), [0], [1]).item()));
     const times = [];
-    for (let round = 0; round < 4; round++) times.push(await timed(() => to.set(file)));
+    for (let round = 0; round < 8; round++) times.push(await once());
+    from.dispose();
+    copied.dispose();
     return (2 * file.length) / 1e6 / Math.min(...times.slice(1));
   },
   decode: ({ number }) => written(textOf(16, number), DECODED).then(({ each }) => each),
+  /** Milliseconds until the first token of an answer to a prompt of 16: right after load, programs are compiled in them. */
+  first: ({ number }) => written(textOf(16, number), 2).then(({ first }) => first),
   prompt: ({ number }) => written(textOf(512, number), 2).then(({ first }) => first),
   /** A step of LoRA of rank 8 on 128 tokens: how long it takes, and the most memory that has been in use until then, over the
    *  bytes of the file. */

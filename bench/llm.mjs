@@ -1,14 +1,15 @@
-// llm.mjs [KINDS] - a language model of 135 million random weights: load, tokens, prompts and steps of LoRA on two threads, in
-// Node, or with --page in a worker of Chromium beside @wllama/wllama, which is llama.cpp in WebAssembly. Both take turns, and
-// of each the best counts. ROUNDS=N turns.
+// llm.mjs [KINDS] - a language model of 135 million random weights, or with --size 1B of 1.2 billion: load, tokens, prompts and
+// steps of LoRA (of the small one) on two threads, in Node, or with --page in a worker of Chromium beside @wllama/wllama, which
+// is llama.cpp in WebAssembly. Both take turns, and of each the best counts. ROUNDS=N turns.
+import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
 import { textOf } from './llm-model.mjs';
 import { ask } from './llm-worker.mjs';
 import { serve } from './peers/serve.mjs';
 
-const asked = process.argv.slice(2).filter((word) => !word.startsWith('-'));
-const kinds = asked.length > 0 ? asked : ['Q8_0', 'Q4_0', 'Q4_K'];
+const { values: { page: isInPage, size }, positionals } = parseArgs({ allowPositionals: true, options: { page: { type: 'boolean' }, size: { type: 'string', default: '135M' } } });
+const kinds = positionals.length > 0 ? positionals : ['Q8_0', 'Q4_0', 'Q4_K'];
 const rounds = Number(process.env.ROUNDS ?? 3);
 
 /** Runs in the page. */
@@ -37,11 +38,12 @@ const least = (list) => Math.min(...list);
 
 /** name, unit -> the best of both */
 async function measure(tell, page) {
-  const seen = { copy: [], load: [], decode: [], prompt: [], peerDecode: [], peerPrompt: [] };
+  const seen = { copy: [], load: [], first: [], decode: [], prompt: [], peerDecode: [], peerPrompt: [] };
   let loaded;
   for (let round = 0; round < rounds; round++) {
     loaded = await tell('load');
     seen.load.push(loaded.ms);
+    seen.first.push(await tell('first', round + 60));
     seen.copy.push(await tell('copy'));
     for (const name of ['decode', 'prompt']) {
       seen[name].push(await tell(name, round * 2 + 1), await tell(name, round * 2 + 2));
@@ -53,8 +55,11 @@ async function measure(tell, page) {
   const peer = (own, list) => (list.length > 0 ? `   wllama ${least(list).toFixed(1)} ms: ${(least(list) / own).toFixed(2)} times as long` : '');
   show('file', `${(loaded.bytes / 1e6).toFixed(1)} MB`);
   show('load', `${(least(seen.load) / 1e3).toFixed(2)} s`, `, ${loaded.memory.toFixed(2)} times the file in memory`);
-  show('a token', `${decode.toFixed(1)} ms`, `, ${(loaded.bytes / 1e6 / decode).toFixed(1)} GB/s; a copy moves ${copy.toFixed(1)}${peer(decode, seen.peerDecode)}`);
+  const read = loaded.bytes / 1e6 / decode;
+  show('a token', `${decode.toFixed(1)} ms`, `, ${read.toFixed(1)} GB/s, ${((100 * read) / copy).toFixed(0)} % of the ${copy.toFixed(1)} that a copy moves${peer(decode, seen.peerDecode)}`);
   show('a prompt of 512', `${(prompt / 1e3).toFixed(2)} s`, peer(prompt, seen.peerPrompt));
+  show('its first token', `${(least(seen.first) / 1e3).toFixed(2)} s`, ' after load, for a prompt of 16');
+  if (size !== '135M') return;
   const lora = await tell('lora');
   show('a step of LoRA', `${(lora.ms / 1e3).toFixed(2)} s`, `, ${lora.memory.toFixed(2)} times the file in memory`);
 }
@@ -74,12 +79,12 @@ async function inPage(kind, browser, server) {
     };
     return answer();
   });
-  await page.evaluate(`(${openPeer})(await import('/bench/llm-model.mjs').then(({ modelFile }) => modelFile('${kind}')))`.replace(/^/, '(async () => ').replace(/$/, ')()'));
-  await measure((name, number) => page.evaluate((order) => window.ask(order), { name, kind, number }), page);
+  await page.evaluate(`(${openPeer})(await import('/bench/llm-model.mjs').then(({ modelFile }) => modelFile('${kind}', '${size}')))`.replace(/^/, '(async () => ').replace(/$/, ')()'));
+  await measure((name, number) => page.evaluate((order) => window.ask(order), { name, kind, size, number }), page);
   await page.close();
 }
 
-if (process.argv.includes('--page')) {
+if (isInPage) {
   const server = await serve();
   const browser = await chromium.launch(chromiumOptions);
   try {
@@ -94,6 +99,6 @@ if (process.argv.includes('--page')) {
 } else {
   const [kind] = kinds;
   console.log(`${kind}, Node`);
-  await measure((name, number) => ask({ name, kind, number }));
+  await measure((name, number) => ask({ name, kind, size, number }));
 }
 process.exit(0);
