@@ -1,9 +1,10 @@
 // Writing: the prompt is read in chunks, then token after token is chosen and read.
 
 import { SinterError, internals, type FitOptions } from '../index.js';
-import { SAMPLING, sampler, type SamplingOptions } from './sampling.js';
+import type { Batch } from './batch.js';
+import { SAMPLING, sampler, type Sampler, type SamplingOptions } from './sampling.js';
 import type { Session } from './session.js';
-import type { Tokenizer } from './tokenizer/tokenizer.js';
+import type { TextStream, Tokenizer } from './tokenizer/tokenizer.js';
 
 const { checkInteger, readOptions, shown } = internals;
 
@@ -23,6 +24,15 @@ export interface Generated {
   /** What was written. */
   tokens: number[];
 }
+
+/** A piece of one of several texts. */
+export interface GeneratedPart {
+  /** Of which prompt. */
+  index: number;
+  text: string;
+}
+
+type WritingOptions = Omit<GenerateOptions, 'signal'>;
 
 const GENERATE: internals.OptionSchema<GenerateOptions> = { ...SAMPLING, maxTokens: 'integer', stop: 'any', signal: 'any' };
 
@@ -67,6 +77,54 @@ function stopsOf(op: string, stop: unknown): readonly string[] {
   throw new SinterError('argument', op, `stop is ${shown(stop)}, expected texts`);
 }
 
+/** One text that is being written. */
+class Writing {
+  readonly tokens: number[] = [];
+  /** null as long as it goes on. */
+  reason: Generated['reason'] | null;
+  readonly #tokenizer: Tokenizer;
+  readonly #texts: TextStream;
+  readonly #stops: Stops;
+  readonly #choose: Sampler;
+  readonly #maxTokens: number;
+
+  constructor(op: string, tokenizer: Tokenizer, options: WritingOptions) {
+    const { maxTokens = 256, stop, ...sampling } = options;
+    checkInteger(op, 'maxTokens', maxTokens, 0);
+    this.#tokenizer = tokenizer;
+    this.#stops = new Stops(stopsOf(op, stop));
+    this.#choose = sampler(op, sampling);
+    this.#texts = tokenizer.stream();
+    this.#maxTokens = maxTokens;
+    this.reason = maxTokens > 0 ? null : 'length';
+  }
+
+  /** Chooses a token; the text that can be given out then. */
+  take(logits: Float32Array): string {
+    const token = this.#choose(logits);
+    if (this.#tokenizer.ends.has(token)) {
+      this.reason = 'end';
+      return '';
+    }
+    this.tokens.push(token);
+    const text = this.#stops.next(this.#texts.next(token));
+    if (this.#stops.isStopped) this.reason = 'stop';
+    else if (this.tokens.length >= this.#maxTokens) this.reason = 'length';
+    return text;
+  }
+
+  /** What was kept back at the end. */
+  rest(): string {
+    return this.reason === 'stop' ? '' : this.#stops.next(this.#texts.end()) + this.#stops.end();
+  }
+
+  get generated(): Generated {
+    return { reason: this.reason ?? 'length', tokens: this.tokens };
+  }
+}
+
+const isAborted = (signal: GenerateOptions['signal']): boolean => (signal as { aborted?: boolean } | undefined)?.aborted === true;
+
 export async function* generated(
   op: string,
   session: Session,
@@ -75,37 +133,57 @@ export async function* generated(
   prompt: Int32Array,
   options: GenerateOptions,
 ): AsyncGenerator<string, Generated> {
-  const { maxTokens = 256, stop, signal, ...sampling } = readOptions(op, options, GENERATE);
-  checkInteger(op, 'maxTokens', maxTokens, 0);
-  const stops = new Stops(stopsOf(op, stop));
-  const choose = sampler(op, sampling);
-  const isAborted = (): boolean => (signal as { aborted?: boolean } | undefined)?.aborted === true;
-  const texts = tokenizer.stream();
-  const tokens: number[] = [];
-  let reason: Generated['reason'] = 'length';
+  const { signal, ...rest } = readOptions(op, options, GENERATE);
+  const writing = new Writing(op, tokenizer, rest);
   let next: readonly number[] = session.begin(prompt);
-  while (tokens.length < maxTokens) {
+  while (writing.reason === null) {
     if (session.length + next.length > context) {
-      reason = 'context';
+      writing.reason = 'context';
       break;
     }
-    const logits = await session.read(next, isAborted);
-    if (!logits || isAborted()) {
-      reason = 'signal';
+    const logits = await session.read(next, () => isAborted(signal));
+    if (!logits || isAborted(signal)) {
+      writing.reason = 'signal';
       break;
     }
-    const token = choose(logits);
-    if (tokenizer.ends.has(token)) {
-      reason = 'end';
-      break;
-    }
-    tokens.push(token);
-    const text = stops.next(texts.next(token));
+    const text = writing.take(logits);
     if (text !== '') yield text;
-    if (stops.isStopped) return { reason: 'stop', tokens };
-    next = [token];
+    next = writing.tokens.slice(-1);
   }
-  const last = stops.next(texts.end()) + stops.end();
+  const last = writing.rest();
   if (last !== '') yield last;
-  return { reason, tokens };
+  return writing.generated;
+}
+
+/** Several texts at once; text i is chosen by the seed plus i. */
+export async function* generatedAll(
+  op: string,
+  batch: Batch,
+  tokenizer: Tokenizer,
+  context: number,
+  prompts: readonly Int32Array[],
+  options: GenerateOptions,
+): AsyncGenerator<GeneratedPart, Generated[]> {
+  const { signal, seed, ...rest } = readOptions(op, options, GENERATE);
+  const writings = prompts.map((_, i) => new Writing(op, tokenizer, { ...rest, ...(seed !== undefined && { seed: seed + i }) }));
+  const next = prompts.map((prompt) => Array.from(prompt));
+  batch.begin(prompts.length);
+  while (writings.some(({ reason }) => reason === null)) {
+    writings.forEach((writing, i) => {
+      if (isAborted(signal)) writing.reason ??= 'signal';
+      if (batch.lengthOf(i) + next[i]!.length > context) writing.reason ??= 'context';
+      if (writing.reason !== null) next[i] = [];
+    });
+    if (next.every((list) => list.length === 0)) break;
+    for (const { row, logits } of await batch.read(next)) {
+      const text = isAborted(signal) ? '' : writings[row]!.take(logits);
+      if (text !== '') yield { index: row, text };
+      next[row] = writings[row]!.tokens.slice(-1);
+    }
+  }
+  for (const [index, writing] of writings.entries()) {
+    const text = writing.rest();
+    if (text !== '') yield { index, text };
+  }
+  return writings.map((writing) => writing.generated);
 }

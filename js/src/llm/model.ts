@@ -4,10 +4,11 @@ import { SinterError, UnsupportedError, dispose, internals, jit, tensor, tidy, t
 import { stream, write, type GgufData, type GgufMetadata, type KindName } from '../gguf/index.js';
 import { checkCache, type CacheType } from './cache.js';
 import { renderChat, type ChatMessage, type ChatTemplate } from './chat.js';
+import { Batch } from './batch.js';
 import { readConfig, type Config } from './config.js';
 import { encoded } from './encoder.js';
 import { hidden, logitsOf, modelAngles, type Weights } from './forward.js';
-import { generated, type Generated, type GenerateOptions } from './generate.js';
+import { generated, generatedAll, type Generated, type GeneratedPart, type GenerateOptions } from './generate.js';
 import { lora, type Lora, type LoraOptions } from './lora.js';
 import { Session, checkTokens, firstRows, padded, type Parts } from './session.js';
 import { checkTensors, isBlocks, loadWeights, numbersOf, shapeOf, type HeldWeight, type LoadedWeights, type WeightType } from './weights.js';
@@ -63,6 +64,11 @@ export interface Model {
    * of the text before is not read again. One text at a time.
    */
   generate(prompt: string | ArrayLike<number>, options?: GenerateOptions): AsyncGenerator<string, Generated>;
+  /**
+   * Goes on with several texts at once, piece by piece of any of them: { index, text }. The weights are read once for all, so
+   * that a token of each takes little longer than one. Text i is chosen by the seed plus i. Returns what was generated of each.
+   */
+  generateAll(prompts: readonly (string | ArrayLike<number>)[], options?: GenerateOptions): AsyncGenerator<GeneratedPart, Generated[]>;
   /** Answers the last of the messages, as generate does. */
   chat(messages: readonly ChatMessage[], options: ChatOptions): AsyncGenerator<string, Generated>;
   /** Logits (n, tokens) of what may follow each of n tokens. */
@@ -126,6 +132,7 @@ class LoadedModel implements Model {
   readonly #loaded: LoadedWeights;
   readonly #types: Record<string, never>;
   readonly #session: Session;
+  readonly #batch: Batch;
   readonly #all: Jitted<[Weights, Tensor], Tensor>;
   readonly #states: Jitted<[Weights, Tensor, Tensor], Tensor>;
   /** Whether a text is being written. */
@@ -143,6 +150,7 @@ class LoadedModel implements Model {
     this.#parts = parts;
     this.#loaded = loaded;
     this.#session = new Session(parts);
+    this.#batch = new Batch(parts);
     const states = (weights: Weights, list: Tensor): Tensor => hidden(config, weights, angles, list, internals.asTensor(0, 'llm').astype('int32'), null)[0];
     this.#states = jit((weights: Weights, list: Tensor, count: Tensor) => (config.isEncoder ? encoded(config, weights, angles, list, count) : states(weights, list)));
     this.#all = jit((weights: Weights, list: Tensor) => logitsOf(config, weights, states(weights, list)));
@@ -168,15 +176,29 @@ class LoadedModel implements Model {
     return yield* this.#generate('llm.generate', this.#tokensOf('llm.generate', prompt), options ?? {});
   }
 
-  async *#generate(op: string, tokens: Int32Array, options: GenerateOptions): AsyncGenerator<string, Generated> {
+  #generate(op: string, tokens: Int32Array, options: GenerateOptions): AsyncGenerator<string, Generated> {
+    return this.#alone(op, generated(op, this.#session, this.tokenizer, this.#parts.context, tokens, options));
+  }
+
+  /** What writes, while nothing else does. */
+  async *#alone<Piece, Result>(op: string, pieces: AsyncGenerator<Piece, Result>): AsyncGenerator<Piece, Result> {
     if (this.#isBusy) throw new SinterError('argument', op, 'another text is being written', { hint: 'end its loop first' });
     this.#isBusy = true;
     try {
-      return yield* generated(op, this.#session, this.tokenizer, this.#parts.context, tokens, options);
+      return yield* pieces;
     } finally {
       this.#isBusy = false;
-      if (this.#isDisposed) this.#session.dispose();
+      this.#batch.reset();
+      if (this.#isDisposed) this.#end();
     }
+  }
+
+  async *generateAll(prompts: readonly (string | ArrayLike<number>)[], options?: GenerateOptions): AsyncGenerator<GeneratedPart, Generated[]> {
+    const op = 'llm.generateAll';
+    this.#use(op);
+    if (!Array.isArray(prompts) || prompts.length === 0) throw new SinterError('argument', op, `expected an array of prompts, not ${internals.shown(prompts)}`);
+    const lists = prompts.map((prompt: string | ArrayLike<number>) => this.#tokensOf(op, prompt));
+    return yield* this.#alone(op, generatedAll(op, this.#batch, this.tokenizer, this.#parts.context, lists, options ?? {}));
   }
 
   async *chat(messages: readonly ChatMessage[], options: ChatOptions): AsyncGenerator<string, Generated> {
@@ -231,10 +253,16 @@ class LoadedModel implements Model {
     });
   }
 
+  /** Gives back what writes. */
+  #end(): void {
+    this.#session.dispose();
+    this.#batch.dispose();
+  }
+
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
-    if (!this.#isBusy) this.#session.dispose();
+    if (!this.#isBusy) this.#end();
     this.#all.dispose();
     this.#states.dispose();
     dispose(this.#parts.weights);

@@ -13,7 +13,7 @@ import { hidden, logitsOf, type LayerCache, type ModelAngles, type Weights } fro
 /** Tokens that the least cache has room for. */
 const LEAST_CAPACITY = 256;
 /** Tokens that a step reads at most. */
-const CHUNK = 128;
+export const CHUNK = 128;
 /** Tokens of the least chunk that is not a single one. */
 const LEAST_CHUNK = 8;
 
@@ -33,16 +33,57 @@ type Step = Jitted<[weights: Weights, caches: LayerCache[], tokens: Tensor, posi
 /** The least power of 2 that is no less. */
 const powerOf2 = (size: number): number => 2 ** Math.ceil(Math.log2(size));
 
+/** For how many tokens a step is compiled that reads so many. */
+export const chunkOf = (count: number): number => (count === 1 ? 1 : Math.max(LEAST_CHUNK, powerOf2(count)));
+
+/** A text's keys and values, or texts' (texts, 1, ...), and how many tokens there is room for. */
+export class Caches {
+  layers: LayerCache[] = [];
+  #capacity = 0;
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Makes room for so many tokens. front: the sizes of the axes in front of the heads. */
+  reserve(front: readonly number[], count: number): void {
+    if (count <= this.#capacity) return;
+    const { config, cacheType } = this.#parts;
+    const capacity = Math.max(LEAST_CAPACITY, powerOf2(count));
+    const grown = tidy(() =>
+      Array.from({ length: config.layers }, (_, layer): LayerCache => {
+        const enlarged = (old: Tensor | undefined, size: number): Tensor => {
+          const more = emptyCache(cacheType, [...front, config.keyHeads, capacity - (old ? this.#capacity : 0)], size);
+          return old ? concat([old, more], { axis: front.length + 1 }) : more;
+        };
+        const old = this.layers[layer];
+        return { keys: enlarged(old?.keys, config.headSize), values: enlarged(old?.values, config.valueSize) };
+      }),
+    );
+    internals.evaluate(grown.flatMap(({ keys, values }) => [keys, values]));
+    dispose(this.layers);
+    this.layers = grown;
+    this.#capacity = capacity;
+  }
+
+  dispose(): void {
+    dispose(this.layers);
+    this.layers = [];
+    this.#capacity = 0;
+  }
+}
+
 export class Session {
   readonly #parts: Parts;
   readonly #step: Step;
-  #caches: LayerCache[] = [];
-  #capacity = 0;
+  readonly #caches: Caches;
   /** Tokens whose keys and values are in the cache. */
   #tokens: number[] = [];
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#caches = new Caches(parts);
     const { config, angles } = parts;
     this.#step = jit(
       (weights: Weights, caches: LayerCache[], tokens: Tensor, position: Tensor, last: Tensor) => {
@@ -91,16 +132,16 @@ export class Session {
   }
 
   #readChunk(tokens: readonly number[]): Tensor {
-    const size = tokens.length === 1 ? 1 : Math.max(LEAST_CHUNK, powerOf2(tokens.length));
+    const size = chunkOf(tokens.length);
     const position = this.#tokens.length;
-    this.#reserve(position + size);
+    this.#caches.reserve([1], position + size);
     const filled = new Int32Array(size);
     filled.set(tokens);
     try {
       const { logits, caches } = tidy(() =>
-        this.#step(this.#parts.weights, this.#caches, tensor(filled, { shape: [1, size] }), tensor(position, { dtype: 'int32' }), tensor([tokens.length - 1], { dtype: 'int32' })),
+        this.#step(this.#parts.weights, this.#caches.layers, tensor(filled, { shape: [1, size] }), tensor(position, { dtype: 'int32' }), tensor([tokens.length - 1], { dtype: 'int32' })),
       );
-      this.#caches = caches;
+      this.#caches.layers = caches;
       this.#tokens.push(...tokens);
       return logits;
     } catch (error) {
@@ -110,32 +151,9 @@ export class Session {
     }
   }
 
-  /** Makes room for so many tokens. */
-  #reserve(count: number): void {
-    if (count <= this.#capacity) return;
-    const { config, cacheType } = this.#parts;
-    const capacity = Math.max(LEAST_CAPACITY, powerOf2(count));
-    const grown = tidy(() =>
-      Array.from({ length: config.layers }, (_, layer): LayerCache => {
-        const enlarged = (old: Tensor | undefined, size: number): Tensor => {
-          const more = emptyCache(cacheType, [1, config.keyHeads, capacity - (old ? this.#capacity : 0)], size);
-          return old ? concat([old, more], { axis: 2 }) : more;
-        };
-        const old = this.#caches[layer];
-        return { keys: enlarged(old?.keys, config.headSize), values: enlarged(old?.values, config.valueSize) };
-      }),
-    );
-    internals.evaluate(grown.flatMap(({ keys, values }) => [keys, values]));
-    dispose(this.#caches);
-    this.#caches = grown;
-    this.#capacity = capacity;
-  }
-
   /** Forgets all tokens, and gives the cache back. */
   reset(): void {
-    dispose(this.#caches);
-    this.#caches = [];
-    this.#capacity = 0;
+    this.#caches.dispose();
     this.#tokens = [];
   }
 
