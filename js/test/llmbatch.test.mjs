@@ -67,6 +67,8 @@ test('texts end apart: by stop, by their end, by the context; text i has the see
 
 test('memory goes back, one program serves all tokens, and what is no list of prompts is refused', async () => {
   const model = await loaded('llama');
+  // What programs keep, they keep from their first calls on.
+  await together(model, PROMPTS, { temperature: 0, maxTokens: 3 });
   const { tensors, tensorBytes } = sn.memory();
   await together(model, PROMPTS, { temperature: 0, maxTokens: 3 });
   for await (const _ of model.generateAll(PROMPTS)) break;
