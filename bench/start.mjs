@@ -17,7 +17,7 @@ export const TABS = ['models', 'fit', 'logic', 'compiler', 'bench'];
 const isReady = () => document.body.dataset.phase !== undefined && document.body.dataset.phase !== 'loading';
 
 /** The tasks of the main thread of `page` while `what` goes on, as { wall, cpu } in ms, the longest first. */
-const tasksDuring = async (page, what) => {
+export const tasksDuring = async (page, what) => {
   const browser = await page.context().browser().newBrowserCDPSession();
   const events = [];
   browser.on('Tracing.dataCollected', ({ value }) => events.push(...value));

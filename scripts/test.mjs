@@ -79,13 +79,16 @@ const nodeTestsIn = (env, node, folder, ...options) => {
   return nodeTestsOf(files, env, node, ...options);
 };
 
+/** Files at once, where a suite says nothing else: one on each core. Node itself leaves a core free, which on two is half. */
+const AT_ONCE = `--test-concurrency=${availableParallelism()}`;
+
 const nodeTestsOf = (files, env, node, ...options) => {
-  const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, ...options];
+  const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, AT_ONCE, ...options];
   return exec(node, [...args, ...files], countNodeTests, env);
 };
 
 /** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
-const TIMED = ['fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
+const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
 
 /** The others wait for pages most of the time: two at once. */
 const browserTests = async () => {

@@ -1,6 +1,7 @@
 // The playground is plain static files: `web/dist` works from any folder of any server.
 // The two headers let the page share memory between threads; without them it trains on one.
 import { defineConfig } from 'vite';
+import { mangled } from './build/mangled.ts';
 import { mnist } from './build/mnist.ts';
 import { offline } from './build/offline.ts';
 import { stripped } from './build/stripped.ts';
@@ -18,8 +19,8 @@ export default defineConfig({
   plugins: [mnist('generated/mnist'), stripped(), rules(), offline()],
   // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
   optimizeDeps: { exclude: ['sinter'] },
-  // Workers show functions as code, which takes the names of their parameters as they are.
-  worker: { format: 'es', plugins: () => [stripped()], rolldownOptions: { output: { minify: { mangle: false } } } },
+  // Workers show functions as code, which takes the names of their parameters as they are; but for the trainer's (mangled).
+  worker: { format: 'es', plugins: () => [stripped(), mangled()], rolldownOptions: { output: { minify: { mangle: false } } } },
   // The largest chunk is the Compiler tab with its editor, loaded when the tab is opened.
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 600 },
   server: { headers },

@@ -98,11 +98,14 @@ describe('for everyone', () => {
   test('a program in training, with all that it shows', async () => {
     await open('?example=mlp');
     await ready();
+    for (const view of ['layers', 'confusion', 'rewind', 'runs', 'memory']) await page.click(`[data-testid=inside-${view}]`);
     await page.click('[data-testid=start]');
     await page.waitForFunction(() => document.querySelectorAll('[data-testid=op-timings] tbody tr').length > 0, null, { timeout: PATIENCE_MS });
     await page.click('[data-testid=pause]');
     await page.locator('[data-testid=source-editor] .preview').click();
     await page.waitForSelector('[data-testid=source-editor] .cm-content');
+    await inBoth();
+    await page.click('[data-testid=share] summary');
     await inBoth();
   });
 

@@ -1,6 +1,6 @@
 // What leaves the playground as a file: a program as one HTML file, weights, curves, pictures. Pictures: build/screenshots.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -47,11 +47,11 @@ describe('files of the playground', () => {
     const text = await alone.textContent('#said');
     await screenshot(alone, picture);
     assert.ok(await alone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-    const threads = await alone.textContent('#threads');
+    const [threads, place] = [await alone.textContent('#threads'), await alone.getAttribute('#threads', 'data-place')];
     const drawn = await alone.evaluate(() => Number(document.querySelector('#own').dataset.drawn ?? 0));
     await context.close();
     assert.deepEqual(wrong, []);
-    return { loss: Number(/loss ([\d.e-]+)/.exec(text)[1]), threads, drawn };
+    return { loss: Number(/loss ([\d.e-]+)/.exec(text)[1]), threads, place, drawn };
   };
 
   before(async () => {
@@ -72,11 +72,35 @@ describe('files of the playground', () => {
     await screenshot(page, 'exports-share');
     const path = await saved('share-file');
     assert.match(await page.textContent(by('share-note')), /One file of .* without a network/);
-    const { loss, threads, drawn } = await trainsOffline(path, { width: 1440, height: 900 }, 'light', 'exports-offline-desk');
+    const { loss, threads, place, drawn } = await trainsOffline(path, { width: 1440, height: 900 }, 'light', 'exports-offline-desk');
     assert.ok(loss < 0.69, String(loss));
     assert.ok(drawn > 0);
+    assert.equal(place, 'worker');
     assert.match(threads, /one thread/);
     assert.match(threads, /Cross-Origin-Opener-Policy: same-origin\nCross-Origin-Embedder-Policy: require-corp/);
+  });
+
+  test('where the browser makes no worker of a file, it trains in the page', async () => {
+    const path = join(folder, 'alone.html');
+    writeFileSync(path, readFileSync(join(folder, 'sinter-xor.html'), 'utf8').replace('<head>', '<head><script>delete globalThis.Worker;</script>'));
+    const { loss, place } = await trainsOffline(path, { width: 820, height: 900 }, 'dark', 'exports-offline-page');
+    assert.equal(place, 'page');
+    assert.ok(loss < 0.69, String(loss));
+  });
+
+  test('a program without an end blocks no file: Reset ends it', async () => {
+    await page.goto(`${server.url}?example=xor`);
+    await ready();
+    const html = readFileSync(join(folder, 'sinter-xor.html'), 'utf8');
+    const path = join(folder, 'endless.html');
+    writeFileSync(path, html.replace('"code":"', '"code":"if (!globalThis.document) for (;;);'));
+    const context = await browser.newContext({ offline: true });
+    const alone = await context.newPage();
+    await alone.goto(pathToFileURL(path).href);
+    await alone.waitForFunction(() => document.querySelector('#threads').dataset.place === 'worker');
+    await alone.click('#again'); // which the page answers
+    assert.equal(await alone.textContent('#said'), 'Loading…');
+    await context.close();
   });
 
   test('digits and sonnets that a program asks for are in its file', async () => {

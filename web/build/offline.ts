@@ -1,5 +1,5 @@
 // Vite plugin: the code of a page in one file, with the package and its styles inside, as the module virtual:offline, whose
-// default export is the address of that code.
+// default export is the address of that code. It is a classic script: browsers make no module workers of what a file holds.
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -17,19 +17,19 @@ const inline: Part = {
   resolveId: (id) => (id === 'sinter' ? join(require.resolve('sinter/package.json'), '../dist/inline.js') : null),
 };
 
-/** Style sheets put themselves into the page. */
+/** Style sheets put themselves into the page; the worker has none. */
 const styles: Part = {
   name: 'styles',
   load: async (id) => {
     if (!id.endsWith('.css')) return null;
     const text = JSON.stringify(await readFile(id, 'utf8'));
-    return { code: `document.head.append(Object.assign(document.createElement('style'), { textContent: ${text} }));`, moduleType: 'js' };
+    return { code: `globalThis.document?.head.append(Object.assign(document.createElement('style'), { textContent: ${text} }));`, moduleType: 'js' };
   },
 };
 
 async function bundled(): Promise<string> {
   const modules = await rolldown({ input: ENTRY, platform: 'browser', plugins: [inline, styles], treeshake: { moduleSideEffects: true } });
-  const { output } = await modules.generate({ format: 'esm', minify: true, codeSplitting: false });
+  const { output } = await modules.generate({ format: 'iife', minify: true, codeSplitting: false });
   await modules.close();
   return output[0].code;
 }

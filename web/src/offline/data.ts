@@ -4,10 +4,17 @@ import type * as declared from 'playground';
 import { digitData } from '../trainer/digits.ts';
 import { PIXELS, type Digits } from '../trainer/mnist.ts';
 import { corpusOf, textData } from '../trainer/text.ts';
-import { DATA_IDS, PACKED_DIGITS } from './contents.ts';
+import { DATA_IDS, PACKED_DIGITS, type Packed } from './contents.ts';
+
+let held: Packed = {};
+
+/** What the file has in it. */
+export function hold(packed: Packed): void {
+  held = packed;
+}
 
 async function unpacked(id: string): Promise<Uint8Array> {
-  const packed = document.getElementById(id)?.textContent ?? '';
+  const packed = held[id] ?? '';
   if (packed === '') throw new Error('this file was made of a program without these data');
   const bytes = Uint8Array.from(atob(packed.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
