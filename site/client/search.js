@@ -51,8 +51,13 @@ const show = () => {
 };
 
 field.addEventListener('input', () => void ready.then(show));
-/** Up and down go through what was found. */
+/** Up and down go through what was found; Escape closes, also where a browser would first empty the field. */
 dialog.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') {
+    event.preventDefault();
+    dialog.close();
+    return;
+  }
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   const stops = [field, ...list.querySelectorAll('a')];
   const at = stops.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1);
