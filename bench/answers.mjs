@@ -85,7 +85,6 @@ const openLong = async (page, url) => {
   await page.evaluate((text) => document.execCommand('insertText', false, text), LONG_PROGRAM);
   await page.waitForFunction((was) => document.querySelector('[data-testid=compile-summary]').dataset.turn !== was, before, { timeout: PATIENCE_MS });
   await page.click(`${by('stage')}[data-name=trace]`);
-  await page.click(by('show-nodes'));
   await page.waitForFunction(() => Number(document.querySelector('[data-testid=graph]').dataset.boxes) > 1000, null, { timeout: PATIENCE_MS });
 };
 
