@@ -401,7 +401,7 @@ typedef struct sn_program_options {
    * of kept, with the same bits. SN_ERR_ARGUMENT, and how far it came down, if it cannot. */
   size_t memory_budget;
   /* Tune it by its first calls, unless sn_use_tuned has told of it: they run forms of the program by turns, of which the
-   * quickest is kept. The forms have the same bits. */
+   * quickest is kept. The forms have the same bits. One on record is not tuned: it is the form that is known, if any. */
   bool tune;
 } sn_program_options;
 
@@ -432,8 +432,9 @@ typedef struct sn_program_info {
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
 
-/* What tuning has tried so far, as JSON, which lives until the program's next text is asked for; NULL in *out if the
- * program is not one that tunes:
+/* What tuning has tried so far, as JSON, which lives until the program's next text is asked for. Where an earlier program of
+ * the same graph has been tuned, what it has tried; of one that is on record, too. Where sn_use_tuned told of it, what is
+ * chosen, without times. NULL in *out if the program is not one that tunes, or is on record and nothing is known:
  *
  *   { "done": true, "ms": 1.9, "plainMs": 2.1,     of a run as tuned and as it was, from one check by turns
  *     "trials": [{ "knob": "lanes", "what": "...", "factor": 4, "outcome": "taken", "chosen": true, "ms": 1.9, "bestMs": 2.1 }] }

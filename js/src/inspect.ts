@@ -13,6 +13,7 @@ import { jsSource } from './jssource.js';
 import { COMPILE, type CompileOptions, type Program, type ProgramPart } from './program.js';
 import { flatten } from './pytree.js';
 import { tidy } from './scope.js';
+import type { Tuning } from './tune.js';
 
 /** A value of the graph. */
 export interface StageNode {
@@ -202,6 +203,13 @@ export interface Inspection extends InspectedPart {
    * first.
    */
   calls: SourcePlace[][];
+  /**
+   * With option tune: what tuning has kept for this program, which is the form that is shown, and what it tried, with the
+   * times of what lost. null without the option, and as long as this function has not been tuned here, by tune or by calls
+   * of jit with { tune: true }. Calls of a training step are a program of their own, to which the learning rate is given:
+   * step.tuning tells of those, and tune(step) tunes what inspect(step) shows.
+   */
+  tuning: Tuning | null;
   /** Tracing and all stages; includes the work of recording them. */
   compileMs: number;
   /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
@@ -268,6 +276,7 @@ export function inspect<A extends readonly unknown[]>(
       ...readPart(program, 'program'),
       prelude: program.hasPrelude ? readPart(program, 'prelude') : null,
       calls: calls(),
+      tuning: JSON.parse(program.tuning() ?? 'null') as Tuning | null,
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
       jsSource: (name = 'program') => tidy(() => jsSource(program, f, flat.shape, result, name)),

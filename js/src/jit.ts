@@ -46,7 +46,7 @@ export interface Jitted<A extends readonly unknown[], R> {
    * What the function captured is in them. Structures may have arrays, plain objects, Maps and Sets.
    */
   save(...args: A): Uint8Array<ArrayBuffer>;
-  /** What tuning has tried so far for arguments like these; null without option tune, and where tuned.use told of it. */
+  /** What tuning has tried so far for arguments like these, or tried before; null without option tune. */
   tuning(...args: A): Tuning | null;
   /** Releases the programs; the next call compiles again. */
   dispose(): void;

@@ -74,7 +74,7 @@ export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unk
    * that the optimizer has now, or its schedule.
    */
   export(state: TrainState<P, S>, ...batch: B): Uint8Array<ArrayBuffer>;
-  /** What tuning has tried so far for batches like this one; null without option tune, and where tuned.use told of it. */
+  /** What tuning has tried so far for batches like this one, or tried before; null without option tune. */
   tuning(state: TrainState<P, S>, ...batch: B): Tuning | null;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;

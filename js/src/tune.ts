@@ -27,7 +27,7 @@ export interface Trial {
   bestMs?: number;
 }
 
-/** What tuning has tried. */
+/** What tuning has tried. Where tuned.use or tuned.load told of a program: what is chosen, without times. */
 export interface Tuning {
   /** Whether the program has the form that it will keep. */
   done: boolean;
@@ -42,7 +42,7 @@ const TURN_MS = 10;
 
 /**
  * tune(f)(...args): runs f on the arguments, some hundreds of times, until the quickest form of its program is known; what
- * was tried. From then on jit and trainStep with { tune: true } compile that form at once. Nothing is used up.
+ * was tried. From then on jit with { tune: true } compiles that form at once, and inspect with { tune: true } shows it. Nothing is used up. A function that is known is not run: what was tried then is told again.
  */
 export function tune<A extends readonly unknown[]>(f: (...args: A) => unknown, options?: CompileOptions): (...args: A) => Promise<Tuning> {
   checkFunction('tune', f, 'tune(f)(...args) finds the quickest form of f for the arguments');

@@ -55,10 +55,37 @@ test('tune runs a function until it is known, and uses nothing up', async () => 
   assert.equal(found.done, true);
   assert.ok(found.trials.every(isTrial) && found.trials.length > 10);
   assert.ok(sn.memory().tensors <= tensors);
-  assert.deepEqual(await sn.tune(f)(...args), { done: true, trials: [] }); // it is known
+  assert.deepEqual(await sn.tune(f)(...args), found); // it is known
   const tuned = sn.jit(f, { tune: true });
   assert.deepEqual(tuned(...args).map((t) => t.dataSync()), plain);
-  assert.equal(tuned.tuning(...args), null);
+  assert.deepEqual(tuned.tuning(...args), found);
+});
+
+test('inspect shows the form that tuning found, with the times of what lost', async () => {
+  const step = sn.trainStep(loss, optim.sgd({ lr: 0.1 }));
+  const state = step.init(net.init(random.key(1)));
+  const [x, y] = batch();
+  const look = (options) => sn.inspect(step, options)(state, x, y);
+  assert.equal(look({ tune: true }).tuning, null); // nothing is known yet
+  const found = await sn.tune(step)(state, x, y);
+  const { tuning, kernels } = look({ tune: true });
+  assert.deepEqual(tuning, found);
+  assert.ok(tuning.trials.some(({ outcome, ms, bestMs }) => outcome === 'lost' && ms > 0 && bestMs > 0), JSON.stringify(tuning));
+  assert.ok(kernels.length > 0);
+  assert.equal(look().tuning, null);
+});
+
+test('inspect compiles what a text tells of', async () => {
+  const f = (x) => sn.softmax(x.mul(2)).sum();
+  const x = random.normal(random.key(6), [40, 30]);
+  const kernels = (options) => sn.inspect(f, options)(x).kernels.length;
+  await sn.tune(f)(x);
+  const line = sn.tuned.text().trimEnd().split('\n').at(-1);
+  sn.tuned.use(`sinter tuned 1\n${line.replace(/ \S+\*\S+/g, '')} fuse*0\n`);
+  assert.ok(kernels({ tune: true }) > kernels(), 'without fusion');
+  assert.deepEqual(sn.inspect(f, { tune: true })(x).tuning, {
+    done: true, trials: [{ knob: 'fuse', what: 'whether ops are fused', factor: 0, outcome: 'taken', chosen: true }],
+  });
 });
 
 test('what was found is text, which another context may use', async () => {

@@ -27,6 +27,8 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
   return mask | (uint32_t)options->saved << 30;
 }
 
+uint32_t sn_compiled_switches(const sn_compiled *c) { return c->switches & ~(uint32_t)ON_RECORD; }
+
 static sn_status copy_key(sn_compiled *c, const sn_graph *g, const bool *donate) {
   SN_TRY(sn_graph_copy(g, &c->key_arena, &c->key));
   if (!donate) return SN_OK;

@@ -64,13 +64,14 @@ static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_
 }
 
 /* Where it is known which tuning suits this program, that is what is compiled. */
-static sn_status use_tuned(sn_program *p) {
+static sn_status use_tuned(sn_program *p, const sn_graph *graph) {
   sn_compiled *plain = p->compiled;
+  const sn_kept_tuning *kept = sn_tuned_find(p->ctx, plain);
   sn_compile_options options = p->options;
-  if (!sn_tuned_find(p->ctx, plain, &options.tuning)) return SN_OK;
+  if (!kept) return SN_OK;
   p->tunes = false;
-  options.donate = plain->donate;
-  SN_TRY(sn_compile_begin(p->ctx, &plain->key, &options, &p->compiled));
+  options.tuning = kept->tuning;
+  SN_TRY(sn_compile_begin(p->ctx, graph, &options, &p->compiled));
   sn_compiled_release(p->ctx, plain);
   return SN_OK;
 }
@@ -112,10 +113,12 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   options.memory_budget = wanted->memory_budget;
   options.donate = all;
   p->options = options;
+  p->asks_tuning = wanted->tune;
   p->tunes = wanted->tune && !wanted->record;
   if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
-  SN_TRY(sn_compile_begin(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled));
-  return p->tunes ? use_tuned(p) : SN_OK;
+  const sn_graph *compiled = cut.n ? &cut.remainder : &graph;
+  SN_TRY(sn_compile_begin(p->ctx, compiled, &options, &p->compiled));
+  return wanted->tune ? use_tuned(p, compiled) : SN_OK;
 }
 
 sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
@@ -377,10 +380,14 @@ const char *sn_program_inspection(const sn_program *p) {
 }
 
 sn_status sn_program_tuning(sn_program *p, const char **out) {
+  const sn_kept_tuning *kept = p->asks_tuning ? sn_tuned_find(p->ctx, p->compiled) : NULL;
   *out = NULL;
-  if (!p->tuner) return SN_OK;
+  if (!p->tuner && !kept) return SN_OK;
   sn_text text = sn_text_in(sn_program_listing(p));
-  sn_tuner_json(p->tuner, &text);
+  if (p->tuner)
+    sn_tuner_json(p->tuner, &text);
+  else
+    sn_tuning_report_json(&kept->report, &kept->tuning, true, &text);
   *out = text.data;
   return sn_context_report(p->ctx, text.status);
 }

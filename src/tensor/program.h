@@ -19,7 +19,8 @@ struct sn_program {
   sn_compile_options options;
   char *note; /* that it was saved with, or NULL */
   size_t note_bytes;
-  bool tunes; /* as was asked for */
+  bool asks_tuning; /* option tune */
+  bool tunes;       /* it is to find out for itself: what runs, and of which nothing is known */
   struct sn_tuner *tuner; /* finds the form that compiled should be; it stays for who asks what was tried. Or NULL */
   bool tuned;             /* that is done */
   struct sn_program_step *step; /* of a training step that was loaded; or NULL */

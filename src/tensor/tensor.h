@@ -179,6 +179,8 @@ void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
 sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
                             const sn_compile_options *options, sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
+/* What of its options makes it another program, whether it is on record or not. */
+uint32_t sn_compiled_switches(const sn_compiled *compiled);
 
 /* The same in pieces: at the end compiled->exe is there. Continues until the clock of sn_host_now_ms shows `until`, for
  * one stage at least. In between anything may happen on this thread; nobody else finds it in the cache before the end.

@@ -13,14 +13,6 @@ static const double SLICE_MS = 2;
 static const double WORTH = 0.985, CHECK_WORTH = 0.99, HOPELESS = 1.25;
 
 typedef enum phase { COMPILING, WARMING, MEASURING, CHECKING, DONE } phase;
-typedef enum outcome { UNTRIED, SAME, LOST, TAKEN, REFUSED } outcome;
-static const char *const outcome_names[] = {"untried", "same", "lost", "taken", "refused"};
-
-/* Of one factor of one knob. */
-typedef struct trial {
-  uint8_t outcome;
-  float ms, best_ms; /* medians of the quicker runs; 0: it was not run to the end */
-} trial;
 
 struct sn_tuner {
   sn_context *ctx;
@@ -31,8 +23,7 @@ struct sn_tuner {
   int knob, factor;                  /* under trial: tried is best with this one */
   phase phase;
   uint32_t turn;
-  float plain_ms, best_ms; /* of the check */
-  trial trials[SN_KNOBS][SN_MOST_FACTORS];
+  sn_tuning_report report;
 };
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -113,10 +104,10 @@ static void begin_trial(sn_tuner *t) {
   if (sn_compile_begin(t->ctx, &t->plain->key, &options, &t->tried)) t->tried = NULL;
 }
 
-static void end_trial(sn_tuner *t, outcome how) {
-  trial *row = &t->trials[t->knob][t->factor - 1];
+static void end_trial(sn_tuner *t, sn_trial_outcome how) {
+  sn_trial *row = &t->report.trials[t->knob][t->factor - 1];
   row->outcome = (uint8_t)how;
-  if (how == TAKEN) {
+  if (how == SN_TRIAL_TAKEN) {
     if (t->best != t->plain) sn_compiled_release(t->ctx, t->best);
     t->best = t->tried;
     t->best_hash = hash_of(t->best);
@@ -130,12 +121,12 @@ static void end_trial(sn_tuner *t, outcome how) {
 
 static void compile_slice(sn_tuner *t) {
   if (!t->tried || sn_compile_continue(t->ctx, t->tried, sn_host_now_ms() + SLICE_MS)) {
-    end_trial(t, REFUSED);
+    end_trial(t, SN_TRIAL_REFUSED);
     return;
   }
   if (!t->tried->exe) return;
   if (sn_knobs[t->knob].shown && hash_of(t->tried) == t->best_hash) {
-    end_trial(t, SAME);
+    end_trial(t, SN_TRIAL_SAME);
     return;
   }
   t->phase = WARMING;
@@ -154,18 +145,19 @@ static void measure(sn_tuner *t) {
   if (n < FIRST_RUNS) return;
   const double ms = time_of(tried), best_ms = time_of(best);
   if (n < RUNS && ms < best_ms * HOPELESS) return;
-  trial *row = &t->trials[t->knob][t->factor - 1];
+  sn_trial *row = &t->report.trials[t->knob][t->factor - 1];
   row->ms = (float)ms;
   row->best_ms = (float)best_ms;
-  end_trial(t, ms < best_ms * WORTH ? TAKEN : LOST);
+  end_trial(t, ms < best_ms * WORTH ? SN_TRIAL_TAKEN : SN_TRIAL_LOST);
 }
 
 /* What was quicker once has to be quicker again. */
 static void check(sn_tuner *t) {
   if (t->best->times.n < CHECK_RUNS || t->plain->times.n < CHECK_RUNS) return;
-  t->best_ms = (float)time_of(&t->best->times);
-  t->plain_ms = (float)time_of(&t->plain->times);
-  if (t->best_ms > t->plain_ms * CHECK_WORTH) {
+  const double ms = time_of(&t->best->times), plain_ms = time_of(&t->plain->times);
+  t->report.ms = (float)ms;
+  t->report.plain_ms = (float)plain_ms;
+  if (ms > plain_ms * CHECK_WORTH) {
     sn_compiled_release(t->ctx, t->best);
     t->best = t->plain;
     t->tuning = (sn_tuning){{0}};
@@ -221,32 +213,10 @@ bool sn_tuner_advance(sn_tuner *t) {
     case DONE: return true;
   }
   if (t->phase != DONE) return false;
-  sn_tuned_keep(t->ctx, t->plain, &t->tuning);
+  sn_tuned_keep(t->ctx, t->plain, &t->tuning, &t->report);
   return true;
 }
 
-/* ---- the report ------------------------------------------------------------------------------ */
-
-static void add_trial(const sn_tuner *t, sn_text *text, int k, int f, bool *any) {
-  const sn_knob *knob = &sn_knobs[k];
-  const trial *row = &t->trials[k][f];
-  if (row->outcome == UNTRIED) return;
-  sn_text_add(text, "%s{\"knob\":\"%s\",\"what\":\"%s\",\"factor\":%g,\"outcome\":\"%s\",\"chosen\":%s",
-              *any ? "," : "", knob->name, knob->what, knob->factors[f],
-              outcome_names[row->outcome], t->tuning.factor[k] == f + 1 ? "true" : "false");
-  if (row->ms > 0)
-    sn_text_add(text, ",\"ms\":%.6g,\"bestMs\":%.6g", (double)row->ms, (double)row->best_ms);
-  sn_text_add(text, "}");
-  *any = true;
-}
-
 void sn_tuner_json(const sn_tuner *t, sn_text *text) {
-  bool any = false;
-  sn_text_add(text, "{\"done\":%s", t->phase == DONE ? "true" : "false");
-  if (t->best_ms > 0)
-    sn_text_add(text, ",\"ms\":%.6g,\"plainMs\":%.6g", (double)t->best_ms, (double)t->plain_ms);
-  sn_text_add(text, ",\"trials\":[");
-  for (int k = 0; k < SN_KNOBS; k++)
-    for (int f = 0; f < sn_knobs[k].n_factors; f++) add_trial(t, text, k, f, &any);
-  sn_text_add(text, "]}");
+  sn_tuning_report_json(&t->report, &t->tuning, t->phase == DONE, text);
 }

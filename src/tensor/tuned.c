@@ -18,7 +18,7 @@ static sn_kept_tuning entry_of(const sn_context *ctx, const sn_compiled *c) {
                           .workers = sn_device_workers(&ctx->device),
                           .hash = c->hash,
                           .nodes = (uint32_t)c->key.n_nodes,
-                          .switches = c->switches,
+                          .switches = sn_compiled_switches(c),
                           .memory_budget = c->memory_budget};
 }
 
@@ -44,16 +44,17 @@ static sn_status put(sn_context *ctx, const sn_kept_tuning *entry) {
   return SN_OK;
 }
 
-void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning *tuning) {
+void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning *tuning,
+                   const sn_tuning_report *report) {
   sn_kept_tuning entry = entry_of(ctx, compiled);
   entry.tuning = *tuning;
+  entry.report = *report;
   put(ctx, &entry);
 }
 
-bool sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled, sn_tuning *out) {
-  const sn_kept_tuning entry = entry_of(ctx, compiled), *there = find(ctx, &entry);
-  if (there) *out = there->tuning;
-  return there != NULL;
+const sn_kept_tuning *sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled) {
+  const sn_kept_tuning entry = entry_of(ctx, compiled);
+  return find(ctx, &entry);
 }
 
 void sn_tuned_free(sn_context *ctx) {
@@ -111,12 +112,14 @@ static bool take_number(const char **at, uint64_t most, uint64_t *out) {
 }
 
 /* Knobs and factors that this version does not have are left as they are. */
-static void take_factor(const char *word, sn_tuning *tuning) {
+static void take_factor(const char *word, sn_kept_tuning *out) {
   for (int k = 0; k < SN_KNOBS; k++)
     for (int f = 0; f < sn_knobs[k].n_factors; f++) {
       char name[NAME_BYTES];
       factor_name(name, k, f);
-      if (!strcmp(name, word)) tuning->factor[k] = (uint8_t)(f + 1);
+      if (strcmp(name, word)) continue;
+      out->tuning.factor[k] = (uint8_t)(f + 1);
+      out->report.trials[k][f].outcome = SN_TRIAL_TAKEN;
     }
 }
 
@@ -138,8 +141,14 @@ static bool take_line(const char **at, sn_kept_tuning *out, bool *known) {
   out->nodes = (uint32_t)n[2];
   out->switches = (uint32_t)n[3];
   out->memory_budget = (size_t)n[4];
-  while (take_word(at, word)) take_factor(word, &out->tuning);
+  while (take_word(at, word)) take_factor(word, out);
   return *(*at)++ == '\n';
+}
+
+/* What was found here has times, too. */
+static bool is_known(const sn_context *ctx, const sn_kept_tuning *entry) {
+  const sn_kept_tuning *there = find(ctx, entry);
+  return there && sn_tuning_equal(&there->tuning, &entry->tuning);
 }
 
 static sn_status read_text(sn_context *ctx, const char *text) {
@@ -150,7 +159,7 @@ static sn_status read_text(sn_context *ctx, const char *text) {
     bool known;
     SN_FAIL_IF(&ctx->env, !take_line(&at, &entry, &known), SN_ERR_ARGUMENT, "tuned",
                "line %d of the text is damaged", line);
-    if (known) SN_TRY(put(ctx, &entry));
+    if (known && !is_known(ctx, &entry)) SN_TRY(put(ctx, &entry));
   }
   return SN_OK;
 }

@@ -10,6 +10,7 @@
 #define SN_TENSOR_TUNED_H
 
 #include "tensor/tensor.h"
+#include "tensor/tuning_report.h"
 
 typedef struct sn_kept_tuning {
   sn_isa_id isa;
@@ -17,13 +18,15 @@ typedef struct sn_kept_tuning {
   uint32_t hash, nodes, switches;
   size_t memory_budget;
   sn_tuning tuning;
+  sn_tuning_report report; /* of a text: what is chosen, without times */
 } sn_kept_tuning;
 
 /* Keeps it for graphs like this one's; without memory for that it is not kept. */
-void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning *tuning);
+void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning *tuning,
+                   const sn_tuning_report *report);
 
-/* What is kept for this graph; false: nothing. */
-bool sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled, sn_tuning *out);
+/* What is kept for this graph, until the next one is; NULL: nothing. A program on record finds what one that runs has found. */
+const sn_kept_tuning *sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled);
 
 void sn_tuned_free(sn_context *ctx);
 

@@ -88,7 +88,7 @@ describe('for everyone', () => {
   test('each view of the Compiler tab', async () => {
     await open('?example=mlp#compiler');
     await TABS['?example=softmax#compiler']();
-    for (const view of ['kernels', 'time', 'memory', 'js', 'c']) {
+    for (const view of ['kernels', 'time', 'memory', 'tuning', 'js', 'c']) {
       await page.click(`[data-testid=tab-${view}]`);
       await page.waitForSelector(`#view-${view}:not([hidden])`);
       assert.deepEqual(await faultsOf(page), [], view);

@@ -201,11 +201,43 @@ const inputs = [sn.tensor([1, 2, 3])];
     await wait(() => document.querySelector('[data-testid=program-problem]').textContent.startsWith('Compiled'));
   });
 
+  test('a program is tuned: what was tried with its times, and the form that was found is the one shown, on the next visit too', async () => {
+    await example('softmax');
+    await page.click(by('tab-tuning'));
+    assert.match(await page.textContent(by('tuning-note')), /^Finds out/);
+    await page.click(by('tuning-run'));
+    await wait(() => document.querySelectorAll('[data-testid=trials] tbody tr').length > 0);
+    await wait(() => document.querySelector('[data-testid=tuning-note]').dataset.done === 'true');
+    const told = () => page.evaluate(() => ({
+      note: document.querySelector('[data-testid=tuning-note]').textContent,
+      kept: [...document.querySelectorAll('[data-testid=trials] tr[data-outcome=kept] code')].map((cell) => cell.textContent),
+      lost: [...document.querySelectorAll('[data-testid=trials] tr[data-outcome=lost]')].map((line) => [...line.querySelectorAll('.number')].map((cell) => Number(cell.textContent.replace(',', '')))),
+      isDisabled: document.querySelector('[data-testid=tuning-run]').disabled,
+    }));
+    const { note, kept, lost, isDisabled } = await told();
+    assert.match(note, kept.length > 0 ? /^Kept: / : /^Nothing is kept: of \d+ choices/);
+    assert.ok(lost.length > 0 && lost.every(([ms]) => ms > 0), JSON.stringify(lost));
+    assert.equal(isDisabled, true);
+    await screenshot(page, 'views-tuning');
+    // Its times stay in this visit; what was kept, in the browser.
+    await page.click(by('tab-time'));
+    await page.click(by('time-run'));
+    await page.waitForSelector(`${by('time-found')}:not([hidden])`, { timeout: PATIENCE_MS });
+    await page.reload();
+    await wait(() => Number(document.querySelector('[data-testid=graph]')?.dataset.boxes) > 0);
+    await example('softmax');
+    await page.click(by('tab-tuning'));
+    await wait(() => document.querySelector('[data-testid=tuning-note]').dataset.done === 'true');
+    const later = await told();
+    assert.deepEqual(later.kept, kept);
+    assert.deepEqual(later.lost, []);
+  });
+
   for (const width of [390, 820, 2560])
     test(`nothing is wider than a page of ${width} pixels`, async () => {
       await page.setViewportSize({ width, height: 900 });
       await example('mlp');
-      for (const tab of ['stages', 'kernels', 'time', 'memory']) {
+      for (const tab of ['stages', 'kernels', 'time', 'memory', 'tuning']) {
         await page.click(by(`tab-${tab}`));
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), tab);
         await screenshot(page, `views-${tab}-${width}`);

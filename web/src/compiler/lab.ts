@@ -1,6 +1,7 @@
 // The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
 // that got stuck starts again at the next question.
 
+import type { Tuning } from 'sinter';
 import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
@@ -56,6 +57,15 @@ export class Lab {
 
   figures(): Promise<Figures> {
     return this.rpc.ask('figures', [], PREPARE_MS);
+  }
+
+  async tune(source: string, { off, further = {} }: { off: PassesOff; further?: Further }): Promise<Tuning> {
+    await this.open();
+    return this.rpc.ask('tune', [source, off, further], PREPARE_MS);
+  }
+
+  tuneOn(): Promise<Tuning> {
+    return this.rpc.ask('tuneOn', [], PREPARE_MS);
   }
 
   async profile(source: string, { off, further = {} }: { off: PassesOff; further?: Further }, runs: number): Promise<Profiled> {

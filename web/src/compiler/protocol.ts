@@ -1,7 +1,7 @@
 // Questions to the lab and to the layouter, each with its answer. Every question has a number, under
 // which its answer comes back.
 
-import type { CompileOptions, KernelProfile, WorkerProfile } from 'sinter';
+import type { CompileOptions, KernelProfile, Tuning, WorkerProfile } from 'sinter';
 import type { Report } from './report.ts';
 
 /** What needs a core of its own: these cannot change after init. */
@@ -92,6 +92,10 @@ export interface LabMethods {
   sample(): Sample;
   /** What was prepared, in numbers. */
   figures(): Figures;
+  /** Begins to tune the program; what has been tried after a moment. */
+  tune(source: string, off: PassesOff, further?: Further): Tuning;
+  /** The same after another moment. */
+  tuneOn(): Tuning;
   /** Runs the program so many times under the profiler. */
   profile(source: string, off: PassesOff, further: Further, runs: number): Profiled;
   /** Runs the program once: what its first value is that is not finite, or null. */

@@ -25,6 +25,7 @@ import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';
 import { FIRST_ENGINE, Switches } from './views/switches.ts';
 import { TimeView } from './views/time.ts';
+import { TuningView } from './views/tuning.ts';
 
 /** Waits until a word has been typed, not until a thought is complete. */
 const TYPING_MS = 350;
@@ -41,6 +42,7 @@ export class CompilerTab {
   private readonly kernels: KernelsView;
   private readonly memory: MemoryView;
   private readonly time: TimeView;
+  private readonly tuning: TuningView;
   /** By the view that each is in. */
   private readonly sources: Readonly<Record<string, SourceView>>;
   private readonly switches: Switches;
@@ -85,6 +87,12 @@ export class CompilerTab {
       },
       this.selection,
     );
+    this.tuning = new TuningView({
+      begin: () => this.lab.tune(this.editor.text, this.switches.current),
+      goOn: () => this.lab.tuneOn(),
+      end: () => void this.compile(),
+      quiet: () => this.surroundings.quiet(),
+    });
     this.sources = {
       'view-js': new SourceView(
         { id: 'js', label: 'The program as JavaScript', language: 'js', file: 'program.js', type: 'text/javascript' },
@@ -204,6 +212,7 @@ export class CompilerTab {
     this.kernels.show(report);
     this.memory.show(report);
     this.time.show(report);
+    this.tuning.show(report);
     this.measureButton.disabled = false;
     void this.sources[this.view]?.show(report);
   }

@@ -9,8 +9,10 @@ import { toLookAt } from '../../program/workers/read.ts';
 import { bandwidth, profile as profileOf, traceFile } from './profiling.ts';
 import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
+import { TuningRuns } from './tuning.ts';
 
 let timing: Timing | null = null;
+let tuningRuns: TuningRuns | null = null;
 let inspection: sn.Inspection | null = null;
 /** What programs are compiled for. */
 let target: sn.DeviceName = 'cpu';
@@ -18,6 +20,7 @@ let target: sn.DeviceName = 'cpu';
 async function open({ threads, jit, relaxedSimd, device }: Engine): Promise<Opened> {
   const asked = device ? await graphicsDevice() : undefined;
   await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd, device: asked });
+  await sn.tuned.load().catch(() => undefined); // of earlier visits, where there is any
   const { reasons, isa, device: found, ...on } = sn.info();
   target = found === null ? 'cpu' : 'webgpu';
   return {
@@ -54,7 +57,7 @@ async function inspect(source: string, off: PassesOff, further?: Further): Promi
     inspection = null;
   }
   const { program, inputs } = await toLookAt(source);
-  const found = sn.tidy(() => sn.inspect(program, options(off, further))(...inputs));
+  const found = sn.tidy(() => sn.inspect(program, { ...options(off, further), tune: true })(...inputs));
   sn.dispose(inputs);
   if (isBeside) found.dispose();
   else inspection = found;
@@ -113,9 +116,21 @@ function prepared(): Timing {
   return timing;
 }
 
+async function tune(source: string, off: PassesOff, further?: Further): Promise<sn.Tuning> {
+  tuningRuns?.dispose();
+  tuningRuns = new TuningRuns(await toLookAt(source), options(off, further));
+  return tuningRuns.goOn();
+}
+
+function tuneOn(): Promise<sn.Tuning> {
+  if (tuningRuns === null) throw new SourceError('no program is being tuned');
+  return tuningRuns.goOn();
+}
+
 const sample = (): Promise<Sample> => prepared().sample();
 const figures = (): Figures => prepared().figures();
 const profile = (source: string, off: PassesOff, further: Further, runs: number): Promise<Profiled> =>
-  profileOf(source, options(off, further), runs);
+  // The form that is shown: one that was found by tuning, if any.
+  profileOf(source, { ...options(off, further), tune: (inspection?.tuning ?? null) !== null }, runs);
 
-answer<LabMethods>({ open, inspect, kernelsBehind, wat, wgsl, c, js, prepare, sample, figures, numerics, profile, trace: traceFile, bandwidth }, describe);
+answer<LabMethods>({ open, inspect, kernelsBehind, wat, wgsl, c, js, prepare, sample, figures, tune, tuneOn, numerics, profile, trace: traceFile, bandwidth }, describe);
