@@ -88,6 +88,20 @@ GRAD(named) { s->dx[0] = DY; }
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
 
+/* y = x, as far as this process has its blocks: dx = dy of all processes */
+GRAD(shard) {
+  s->dx[0] = sn_build_along(s->b, SN_OP_all_gather, ((int64_t[]){s->attrs[0], 1}), DY);
+}
+
+/* y = x of all processes: dx = dy, as far as this process has its blocks */
+GRAD(all_gather) { s->dx[0] = sn_build_along(s->b, SN_OP_shard, ((int64_t[]){s->attrs[0]}), DY); }
+
+/* y = sum over the blocks of x: dx = dy for each of them */
+GRAD(all_reduce) {
+  const sn_type x = *sn_build_type(s->b, X);
+  s->dx[0] = sn_build_spread(s->b, DY, &x, (uint64_t)1 << s->attrs[0]);
+}
+
 /* y = permute(x, p): dx = permute(dy, p^-1) */
 GRAD(transpose) {
   int64_t inverse[SN_MAX_RANK];

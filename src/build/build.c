@@ -105,6 +105,28 @@ sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t o
   return joined.dims[axis] == out ? y : sn_build_part(b, SN_OP_slice, y, axis, 0, 1, &type);
 }
 
+sn_id sn_build_sum_pairs(sn_build *b, sn_id *x, int64_t n) {
+  for (; n > 1; n = (n + 1) / 2)
+    for (int64_t i = 0; i < n; i += 2)
+      x[i / 2] = i + 1 < n ? sn_build_binary(b, SN_OP_add, x[i], x[i + 1]) : x[i];
+  return x[0];
+}
+
+sn_id sn_build_sum_blocks(sn_build *b, sn_id x, int64_t axis) {
+  if (b->status) return SN_NONE;
+  sn_type type = *sn_build_type(b, x), part = type;
+  const int64_t n = type.dims[axis];
+  sn_id *blocks = NULL;
+  part.dims[axis] = 1;
+  type.rank--;
+  for (int64_t i = axis; i < type.rank; i++) type.dims[i] = type.dims[i + 1];
+  if (!n) return sn_build_full(b, &type, 0);
+  b->status = sn_arena_alloc(b->arena, (size_t)n, sizeof *blocks, (void **)&blocks);
+  for (int64_t i = 0; i < n && !b->status; i++)
+    blocks[i] = sn_build_reshape(b, sn_build_part(b, SN_OP_slice, x, axis, i, 1, &part), &type);
+  return b->status ? SN_NONE : sn_build_sum_pairs(b, blocks, n);
+}
+
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y) {
   return sn_build_op(b, SN_OP_matmul, (sn_id[]){x, y}, 2, NULL, 0, NULL);
 }

@@ -91,6 +91,10 @@ sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, in
                     const sn_type *type);
 /* One element of each of n values in turn along an axis, the first `out` of them. */
 sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out);
+/* The sum over the blocks of x along an axis, added in pairs of neighbours, then pairs of these ...; 0 where there is none. */
+sn_id sn_build_sum_blocks(sn_build *b, sn_id x, int64_t axis);
+/* The same of n values, which it changes: n > 0. */
+sn_id sn_build_sum_pairs(sn_build *b, sn_id *x, int64_t n);
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
 /* Result k of a node of control flow. */
 sn_id sn_build_result(sn_build *b, sn_id node, size_t k, const sn_type *type);

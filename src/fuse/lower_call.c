@@ -72,6 +72,24 @@ sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group) {
   return SN_OK;
 }
 
+/* Whole buffers: lengths[0] elements are given, length come back. */
+sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
+  const sn_node *node = sn_graph_node(l->g, anchor);
+  group->kind = SN_GROUP_CALL;
+  SN_TRY(begin_call(l, node, &group->call));
+  group->call.options = sn_graph_attrs(l->g, anchor);
+  group->call.operands[0] = sn_lower_operand(l, x[0], 0, NULL);
+  group->call.operands[0].strides[0] = 1;
+  group->call.lengths[0] = sn_type_size(&l->g->nodes[x[0]].type);
+  group->call.length = sn_type_size(&node->type);
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  group->stores[0] = (sn_store){
+      .target = {.value = l->value_of[anchor], .dtype = node->type.dtype, .strides = {1}}};
+  group->n_stores = 1;
+  return SN_OK;
+}
+
 /* The axis is the last dimension of the operands, the others are the space. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);

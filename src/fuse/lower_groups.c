@@ -517,6 +517,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
   if (kind == SN_CLASS_CONTROL) return sn_lower_control(l, set, group);
   if (kind == SN_CLASS_BLOCKS) return sn_lower_blocks(l, set, group);
+  if (kind == SN_CLASS_COLLECTIVE) return sn_lower_collective(l, set, group);
   if (anchor != SN_NONE && sn_node_is_call(l->p->target, &l->g->nodes[anchor]))
     return sn_lower_call(l, set, group);
   return lower_map(l, set, group);

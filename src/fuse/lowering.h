@@ -67,6 +67,7 @@ sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
 
 /* An op along one axis as a call; one of quantised blocks; and their flops. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group);
+sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group);
 sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group);
 double sn_call_flops(const sn_group *group);
 

@@ -140,8 +140,9 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
+  const sn_op_class kind = sn_op_describe(node->op)->kind;
   const bool whole =
-      sn_op_is_control(node->op) || sn_op_describe(node->op)->kind == SN_CLASS_BLOCKS;
+      sn_op_is_control(node->op) || kind == SN_CLASS_BLOCKS || kind == SN_CLASS_COLLECTIVE;
   if (node->n_inputs > SN_MAX_ARITY) {
     r->to.status = sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
     if (r->to.status) return SN_NONE;
@@ -175,12 +176,27 @@ static sn_id prepare_parts(sn_rewrite *r, sn_id id, const sn_id *x) {
   return sn_build_cast(&r->to, SN_OP_astype, all, node->type.dtype);
 }
 
+static bool is_of_one_process(const sn_graph *g, sn_id id) {
+  const sn_op op = g->nodes[id].op;
+  return sn_op_describe(op)->kind == SN_CLASS_COLLECTIVE &&
+         (op == SN_OP_shard || sn_graph_attrs(g, id)[1] == 1);
+}
+
+/* Of one process, which has all blocks. Their sum is that of the reference: pairs of neighbours, again and again. */
+static sn_id prepare_collective(sn_rewrite *r, sn_id id, const sn_id *x) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  const int64_t *attrs = sn_graph_attrs(r->from, id);
+  if (node->op != SN_OP_all_reduce) return x[0];
+  return sn_build_sum_blocks(&r->to, x[0], attrs[0]);
+}
+
 static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const prepare *p = r->user;
   r->to.status = update_views(r);
   if (r->to.status) return SN_NONE;
   const sn_node *node = sn_graph_node(r->from, id);
   if (sn_op_describe(node->op)->kind == SN_CLASS_MARKER) return inputs[0];
+  if (is_of_one_process(r->from, id)) return prepare_collective(r, id, inputs);
   const bool parts = node->op == SN_OP_pad || node->op == SN_OP_concat;
   if (parts && sn_dtype_bytes(node->type.dtype) < p->target->limits.store_bytes)
     return prepare_parts(r, id, inputs);

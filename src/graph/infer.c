@@ -251,6 +251,26 @@ static sn_status infer_ragged(const site *s, sn_type *type) {
   return SN_OK;
 }
 
+/* ---- between processes ------------------------------------------------------------------------ */
+
+static sn_status infer_collective(const site *s, sn_type *type) {
+  const sn_type *x = s->in[0];
+  const int axis = (int)s->attrs[0];
+  *type = *x;
+  if (s->op == SN_OP_all_reduce) {
+    type->rank--;
+    for (int i = axis; i < type->rank; i++) type->dims[i] = x->dims[i + 1];
+  }
+  if (s->op != SN_OP_all_gather) return SN_OK;
+  size_t all;
+  SN_FAIL_IF(s->env,
+             sn_size_mul_overflows((size_t)x->dims[axis], (size_t)s->attrs[1], &all) ||
+                 all > INT32_MAX,
+             SN_ERR_SHAPE, s->name, "too many blocks: a %*p", x->rank, x->dims);
+  type->dims[axis] = (int64_t)all;
+  return SN_OK;
+}
+
 /* ---- quantised blocks ------------------------------------------------------------------------- */
 
 static sn_status check_product_of_blocks(const site *s, const sn_block_layout *layout) {
@@ -311,6 +331,7 @@ static sn_status infer_by_class(const site *s, sn_type *type) {
   case SN_CLASS_SORT: return infer_sort(s, type);
   case SN_CLASS_RAGGED: return infer_ragged(s, type);
   case SN_CLASS_BLOCKS: return infer_blocks(s, type);
+  case SN_CLASS_COLLECTIVE: return infer_collective(s, type);
   case SN_CLASS_SOFTMAX:
   case SN_CLASS_SCAN: return infer_scan(s, type);
   case SN_CLASS_MAP:

@@ -26,6 +26,7 @@ typedef enum sn_op_class {
   SN_CLASS_COMPARE, /* elementwise, result bool */
   SN_CLASS_SELECT,  /* elementwise, (bool, x, y) -> x or y */
   SN_CLASS_MARKER,  /* elementwise, its input: for autodiff, and gone when groups are made */
+  SN_CLASS_COLLECTIVE, /* between processes: views and sums in one of them, gone when groups are made; else steps */
   SN_CLASS_CONTROL, /* control flow: runs graphs of its own (graph/regions.h) */
   SN_CLASS_RESULT   /* one of its results */
 } sn_op_class;
@@ -148,11 +149,11 @@ static inline bool sn_op_is_elementwise(sn_op op) {
 double sn_reduce_identity(sn_op op, sn_dtype dtype);
 
 /* Run by a kernel of its own: along one axis, attribute 0 (kernels/kernel_call.c), or over quantised blocks
- * (kernels/kernel_blocks.c). But a gather's rows may be looked up by those that read them (fuse/lookup.c). */
+ * (kernels/kernel_blocks.c); or handed to the processes (run/exchange.h). But a gather's rows may be looked up by those that read them (fuse/lookup.c). */
 static inline bool sn_op_is_call(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_GATHER || kind == SN_CLASS_SCATTER || kind == SN_CLASS_SORT ||
-         kind == SN_CLASS_SCAN || kind == SN_CLASS_BLOCKS;
+         kind == SN_CLASS_SCAN || kind == SN_CLASS_BLOCKS || kind == SN_CLASS_COLLECTIVE;
 }
 
 #endif

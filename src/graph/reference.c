@@ -289,6 +289,42 @@ static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
   }
 }
 
+/* Pairs of neighbours, then pairs of their sums ...: sums[i] is one of 2^i blocks, wherever that bit of their number is
+ * set. An odd one out waits for the end. */
+static double sum_in_pairs(sn_dtype dtype, const void *in, int64_t first, int64_t step, int64_t n) {
+  double sums[64], sum;
+  int64_t have = 0;
+  for (int64_t k = 0; k < n; k++, have++) {
+    sum = sn_ref_load(dtype, in, first + k * step);
+    int i = 0;
+    for (; have >> i & 1; i++) sum = sn_op_scalar(SN_OP_add, dtype, false, sums[i], sum);
+    sums[i] = sum;
+  }
+  bool any = false;
+  sum = 0;
+  for (int i = 0; have >> i; i++) {
+    if (!(have >> i & 1)) continue;
+    sum = any ? sn_op_scalar(SN_OP_add, dtype, false, sums[i], sum) : sums[i];
+    any = true;
+  }
+  return sum;
+}
+
+/* Of one process, which has all blocks. */
+static void ref_collective(const sn_graph *g, sn_id id, const void *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
+  const int64_t axis = *sn_graph_attrs(g, id), n = x->dims[axis];
+  int64_t step = 1;
+  for (int i = (int)axis + 1; i < x->rank; i++) step *= x->dims[i];
+  for (int64_t i = 0; i < sn_type_size(y); i++)
+    if (node->op == SN_OP_all_reduce)
+      sn_ref_store(y->dtype, out, i,
+                   sum_in_pairs(x->dtype, in, i / step * step * n + i % step, step, n));
+    else
+      copy_element(y->dtype, out, i, in, i);
+}
+
 void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   switch (sn_op_describe(node->op)->kind) {
@@ -309,6 +345,7 @@ void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in,
   case SN_CLASS_SORT:
   case SN_CLASS_SCAN: sn_ref_along_axis(g, id, in, out); break;
   case SN_CLASS_BLOCKS: sn_ref_blocks(g, id, in, out); break;
+  case SN_CLASS_COLLECTIVE: ref_collective(g, id, in[0], out); break;
   case SN_CLASS_CAST:
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:

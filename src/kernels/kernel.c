@@ -27,7 +27,7 @@ static void estimate_costs(sn_kernel *kernel) {
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }
 
-/* Control flow has programs instead: run/rounds.h. */
+/* Control flow has programs instead: run/rounds.h. What goes to other processes has nothing: run/exchange.h. */
 static sn_status make_nothing(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)arena;
   (void)machine;
@@ -52,6 +52,9 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   if (kernel->group->kind == SN_GROUP_CALL &&
       sn_op_describe(kernel->group->call.op)->kind == SN_CLASS_BLOCKS)
     kernel->kind = &sn_kernel_blocks;
+  if (kernel->group->kind == SN_GROUP_CALL &&
+      sn_op_describe(kernel->group->call.op)->kind == SN_CLASS_COLLECTIVE)
+    kernel->kind = &no_kernel;
   if (kernel->kind->split) SN_TRY(kernel->kind->split(arena, machine, kernel));
   for (uint32_t i = 0; i < kernel->n_befores; i++)
     SN_TRY(make(arena, machine, &kernel->befores[i]));

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "graph/attributes.h"
 #include "graph/reference.h"
 #include "tensor/apply.h"
 
@@ -227,9 +228,7 @@ twin twin_reduce(twins *w, sn_op op, twin x, uint32_t axes) {
 }
 
 twin twin_along(twins *w, sn_op op, const twin *x, const int64_t *attrs) {
-  const sn_op_class kind = sn_op_describe(op)->kind;
-  const size_t n = sn_op_describe(op)->arity;
-  const size_t n_attrs = kind == SN_CLASS_SCAN ? 3 : kind == SN_CLASS_SORT ? 2 : 1;
+  const size_t n = sn_op_describe(op)->arity, n_attrs = sn_op_attrs_length(op, x->t->type.rank);
   sn_tensor *t[SN_MAX_ARITY];
   sn_id ids[SN_MAX_ARITY];
   for (size_t k = 0; k < n; k++) {

@@ -260,6 +260,9 @@ export const OTHERS: Readonly<Record<string, Write>> = {
   argsort: (site) => site.scribe.node('Cast', [sorted(site, 1)], { to: typeNumber('int32') }),
   cumsum: ({ scribe, node, inputs }) =>
     scribe.node('CumSum', [inputs[0]!, scribe.ints([number(node, 'axis')], [])], { reverse: number(node, 'reverse'), exclusive: number(node, 'exclusive') }),
+  shard: same('Identity'),
+  all_gather: same('Identity'),
+  all_reduce: ({ scribe, node, inputs }) => scribe.node('ReduceSum', [inputs[0]!, scribe.ints([number(node, 'axis')])], { keepdims: 0 }),
   sum: reduce('ReduceSum'),
   max: reduce('ReduceMax'),
   min: reduce('ReduceMin'),

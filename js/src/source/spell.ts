@@ -504,6 +504,8 @@ const runningSum: Speller = (_, node) =>
 
 const ofBlocks: Speller = (_, node) => method(node.inputs, camelCase(node.op), [], { kind: `'${BLOCK_KINDS[numberAttr(node, 'kind')]}'` });
 
+const collective: Speller = (_, node) => method(node.inputs, camelCase(node.op), [], { axis: axisUnless(node, 0) });
+
 const reduce: Speller = (site, node) => pool(site, node) ?? reduction(site, { name: camelCase(node.op), from: node }, false);
 
 const SPELLERS: Readonly<Record<string, Speller>> = {
@@ -547,6 +549,9 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
     const args = [String(numberAttr(node, 'axis')), ...(numberAttr(node, 'reverse') ? ['true'] : [])];
     return { reads: node.inputs, write: (texts) => call(name, [...texts, ...args]) };
   },
+  shard: collective,
+  all_gather: collective,
+  all_reduce: collective,
   sum: reduce,
   max: reduce,
   min: reduce,
