@@ -3,7 +3,7 @@
 
 import { checkFunction, checkInteger, isPlainObject } from './check.js';
 import { scan } from './control.js';
-import { accumulatorOf } from './dtype.js';
+import { accumulatorOf, isFloat } from './dtype.js';
 import { carry, checkDevice, deviceOf, type DeviceName } from './device.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, zeros } from './functions.gen.js';
@@ -37,6 +37,13 @@ export interface StepOptions extends CompileOptions {
   /** Of how many parts, cut along axis 0 of the batch and computed one after the other in the memory of one, the gradient
    *  is the mean. Tensors of rank 0 go to every part. Default 1. */
   accumulate?: number;
+  /**
+   * Into how many blocks the batch is cut along axis 0, for as many processes at most: sinter-train under mpirun has them
+   * computed in several, to equal bits. Each block is given the state of the modules as it is before the step; the next
+   * one is their mean (of what is no float, that of the last block). The gradient is the mean over blocks, summed in pairs
+   * of neighbours; it takes memory for each block in a process. accumulate cuts each of them further. Default: none.
+   */
+  blocks?: number;
   /** Longest gradient, over all parameters; longer ones are scaled down. Default: none. */
   clipNorm?: number;
   /**
@@ -149,7 +156,7 @@ function wholeBatch(loss: AnyLoss): Differentiate {
 }
 
 /** The batch with a new first axis of n parts in each tensor but those of rank 0. */
-function cut(batch: readonly unknown[], n: number): { parts: Tensor[]; join: (parts: readonly Tensor[]) => readonly unknown[] } {
+function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'blocks'): { parts: Tensor[]; join: (parts: readonly Tensor[]) => readonly unknown[] } {
   const { tensors, shape } = flatten(batch, 'trainStep');
   const names = leavesWithPaths(shape).filter((leaf) => leaf.isTensor);
   const parts: Tensor[] = [];
@@ -159,7 +166,7 @@ function cut(batch: readonly unknown[], n: number): { parts: Tensor[]; join: (pa
     if (rows % n !== 0)
       throw new ShapeError('trainStep', `batch ${argumentName(names[i]!.path)} ${shapeText(t.shape)} does not divide into ${n} parts`, {
         shapes: [t.shape],
-        hint: 'option accumulate cuts axis 0 of every tensor of the batch',
+        hint: `option ${option} cuts axis 0 of every tensor of the batch`,
       });
     parts.push(t.reshape([n, rows / n, ...t.shape.slice(1)]));
   });
@@ -178,7 +185,7 @@ type Parts = (round: (carry: Carry, x: [Tensor[], Tensor]) => [Carry, Each], ini
 /** The means over n parts of a batch, in a loop that has the state and the sums as its carry. */
 function byParts(differentiate: Differentiate, n: number): Differentiate {
   return (params, batch, { state, key }, scale) => {
-    const { parts, join } = cut(batch, n);
+    const { parts, join } = cut(batch, n, 'accumulate');
     const zero = map((p) => zeros(p.shape, { dtype: accumulatorOf(p.dtype) }), params);
     const round = (carry: Carry, [own, i]: [Tensor[], Tensor]): [Carry, Each] => {
       const context = { state: carry.state ?? undefined, key: key && foldIn(key, i) };
@@ -193,13 +200,38 @@ function byParts(differentiate: Differentiate, n: number): Differentiate {
   };
 }
 
+type Block = { grads: unknown; state: unknown; loss: Tensor; aux: unknown };
+type Blocks = (round: (carry: null, x: [Tensor[], Tensor]) => [null, Block], init: null, xs: unknown) => [null, Block];
+
+/** The means over n blocks of a batch, which have nothing from each other: several processes may share them. */
+function byBlocks(differentiate: Differentiate, n: number): Differentiate {
+  return (params, batch, { state, key }, scale) => {
+    const { parts, join } = cut(batch, n, 'blocks');
+    const round = (_: null, [own, i]: [Tensor[], Tensor]): [null, Block] => {
+      const made = differentiate(params, join(own), { state, key: key && foldIn(key, i) }, scale);
+      const grads = map((g) => g.astype(accumulatorOf(g.dtype)), made.grads);
+      return [null, { grads, state: made.state ?? null, loss: made.loss, aux: made.aux ?? null }];
+    };
+    const numbers = arange(0, n, 1, { dtype: 'int32' });
+    const [, each] = (scan as unknown as Blocks)(round, null, [parts.map((part) => part.shard()), numbers.shard()]);
+    const mean = (t: Tensor): Tensor => t.allReduce().div(n);
+    const next = (t: Tensor): Tensor => (isFloat(t.dtype) ? mean(t.astype(accumulatorOf(t.dtype))).astype(t.dtype) : t.allGather().at(-1).get());
+    return {
+      loss: each.loss.allGather().mean(),
+      grads: map((g, p) => mean(g).astype(p!.dtype), each.grads, params),
+      state: map(next, each.state) ?? undefined,
+      aux: map((t) => t.allGather(), each.aux) ?? undefined,
+    };
+  };
+}
+
 /** The gradients with a length of at most limit. */
 function clipped(grads: unknown, limit: number): unknown {
   const { tensors, shape } = flatten(grads, 'trainStep');
   return rebuild(shape, clipByGlobalNorm(tensors, limit));
 }
 
-const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', clipNorm: 'number', precision: 'any' };
+const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', blocks: 'integer', clipNorm: 'number', precision: 'any' };
 
 /** The optimizer behind clipping. */
 const clippedFirst = (optimizer: Optimizer, limit: number): Optimizer => ({
@@ -228,11 +260,13 @@ export function trainStep<L extends AnyLoss>(
 export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOptions): unknown {
   checkFunction('trainStep', loss, 'trainStep((params, ...batch) => loss, optimizer)');
   checkOptimizer('trainStep', optimizer);
-  const { accumulate = 1, clipNorm, precision = 'float32', ...compiling } = readOptions('trainStep', options, STEP);
+  const { accumulate = 1, blocks, clipNorm, precision = 'float32', ...compiling } = readOptions('trainStep', options, STEP);
   checkInteger('trainStep', 'accumulate', accumulate, 1);
+  if (blocks !== undefined) checkInteger('trainStep', 'blocks', blocks, 1);
   checkPrecision('trainStep', precision);
   const whole = wholeBatch(loss);
-  const differentiate = accumulate === 1 ? whole : byParts(whole, accumulate);
+  const block = accumulate === 1 ? whole : byParts(whole, accumulate);
+  const differentiate = blocks === undefined ? block : byBlocks(block, blocks);
   const updating = clipNorm === undefined ? optimizer : clippedFirst(optimizer, clipNorm);
   const inner = precision === 'float32' ? updating : withMasters(updating, precision);
   const run = compiledFunction(

@@ -116,6 +116,45 @@ test('accumulate: parts one after the other have the state, and keys of their ow
   assert.deepEqual(made.aux.x.toArray(), [[[1], [2]], [[3], [4]]]);
 });
 
+test('blocks: the mean of their gradients, added in pairs; each of them has the state before, the next one is their mean', () => {
+  const first = random.key(3);
+  const loss = ({ w }, x, { state, key }) => [
+    w.mul(x).sum(),
+    { state: { mean: state.mean.mul(0.5).add(x.sum()), n: state.n.add(x.sum().astype('int32')) }, aux: { key, x } },
+  ];
+  const step = sn.trainStep(loss, optim.sgd({ lr: 1 }), { blocks: 3 });
+  const state = { mean: sn.tensor(4), n: sn.tensor(10, { dtype: 'int32' }) };
+  const values = [1e8, 3, -1e8, 5, 0.5, 7];
+  const made = step(step.init({ w: sn.zeros([1]) }, { state, key: first }), sn.tensor(values, { shape: [6, 1] }));
+  const f = Math.fround;
+  const sums = [0, 2, 4].map((i) => f(values[i] + values[i + 1]));
+  const inPairs = f(f(sums[0] + sums[1]) + sums[2]);
+  assert.equal(step.params(made.state).w.item(), -f(inPairs / 3));
+  assert.equal(step.state(made.state).mean.item(), f(f(f(f(2 + sums[0]) + f(2 + sums[1])) + f(2 + sums[2])) / 3));
+  assert.equal(step.state(made.state).n.item(), 10 + 7); // 0.5 + 7, of the last block
+  const own = random.foldIn(first, 0);
+  assert.deepEqual(made.aux.key.toArray(), [0, 1, 2].map((i) => random.foldIn(own, i).toArray()));
+  assert.deepEqual(made.aux.x.toArray().flat(2), values);
+});
+
+test('blocks: each may be cut into parts; one block is the whole batch', () => {
+  const params = net.init(random.key(1));
+  const [x, y] = [floats([12, 6], 2), floats([12, 2], 3)];
+  const of = (options) => {
+    const step = sn.trainStep(mse, sgd(), options);
+    const { state, loss } = step(step.init(params), x, y);
+    return [step.params(state), loss];
+  };
+  const [whole, loss] = of({});
+  for (const options of [{ blocks: 1 }, { blocks: 4 }, { blocks: 3, accumulate: 2 }]) {
+    const [made, value] = of(options);
+    assertClose(value, loss.item(), 1e-6);
+    sn.tree.map((a, b) => assertClose(a, b.toArray(), 1e-6), made, whole);
+  }
+  assertThrows(() => of({ blocks: 5 }), sn.ShapeError, { op: 'trainStep', message: /batch argument 0 \(12, 6\) does not divide into 5 parts.*/, hint: /option blocks/ });
+  assertThrows(() => of({ blocks: 0 }), sn.SinterError, { op: 'trainStep', message: /blocks/ });
+});
+
 test('accumulate: the memory of one part', () => {
   const params = net.init(random.key(1));
   const arena = (rows, accumulate) => {
