@@ -93,6 +93,28 @@ typedef struct sn_allocator {
   void (*release)(void *user, void *block, size_t bytes);
 } sn_allocator;
 
+/* One exchange with the other processes, of a run. */
+typedef struct sn_exchange {
+  bool sum; /* to: the sum over all processes of what they give; else all of it, in the order of their ranks */
+  sn_dtype dtype;
+  size_t count;     /* elements that each process gives */
+  const void *from; /* this process's; may change once start has returned */
+  void *to;         /* nobody looks at it before finish has returned */
+} sn_exchange;
+
+/* The processes that run a step together, each with a part of its blocks (trainStep's option `blocks`). How they talk to
+ * each other is the program's own: sinter-train has them over MPI. All processes start the same exchanges in the same
+ * order. Sums are those of a binary tree: of neighbours, then of pairs of them ... Functions return SN_OK, or the status
+ * that the run ends with. They are called by the thread that runs the program, one at a time. */
+typedef struct sn_processes {
+  int ranks, rank; /* 0 <= rank < ranks */
+  void *user;
+  /* Begins; *ticket: larger than all before. May return before anything was sent. */
+  sn_status (*start)(void *user, const sn_exchange *exchange, uint64_t *ticket);
+  /* Returns when all exchanges up to this ticket are over. */
+  sn_status (*finish)(void *user, uint64_t ticket);
+} sn_processes;
+
 typedef struct sn_options {
   const sn_allocator *allocator; /* NULL: aligned_alloc and free */
   int threads;                   /* workers of the pool, caller included; 0: one per core */
@@ -102,6 +124,7 @@ typedef struct sn_options {
   bool relaxed_simd;             /* WebAssembly: the engine knows relaxed SIMD */
   /* Natively: the instruction set to use, as sn_isa names it, among those that the machine has; NULL: the best one. */
   const char *isa;
+  const sn_processes *processes; /* natively: those that steps are loaded for (sn_step_load); NULL: this one alone */
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */

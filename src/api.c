@@ -36,6 +36,7 @@ static void begin(sn_context *ctx, const sn_options *options) {
   ctx->options.jit = !(options && options->no_jit);
   ctx->options.target = &ctx->target;
   ctx->options.device = &ctx->device;
+  if (options && options->processes) ctx->processes = *options->processes;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.device = &ctx->device;
   ctx->env.heap.reclaim = reclaim;
@@ -53,7 +54,11 @@ static sn_status new_context(const sn_options *options, sn_context **out) {
   const sn_allocator allocator = options && options->allocator
                                      ? *options->allocator
                                      : (sn_allocator){NULL, default_allocate, default_release};
+  const sn_processes *processes = options ? options->processes : NULL;
   if (options && options->threads < 0) return SN_ERR_ARGUMENT;
+  if (processes && (processes->rank < 0 || processes->rank >= processes->ranks ||
+                    !processes->start || !processes->finish))
+    return SN_ERR_ARGUMENT;
   sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
                 .debug = sn_log_level_from_environment(),
                 .poison = sn_log_poison_from_environment()};

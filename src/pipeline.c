@@ -192,11 +192,21 @@ static sn_status make_kernels(sn_compiling *c) {
 
 static sn_status compile_regions(sn_compiling *c);
 
+/* Of a graph that processes may share, as groups do not know what is shared. */
+static sn_status keep_shared(sn_program_code *program, const sn_graph *graph) {
+  bool any = false;
+  for (sn_id id = 0; id < graph->n_nodes; id++) any = any || graph->nodes[id].op == SN_OP_shard;
+  if (!any) return SN_OK;
+  SN_TRY(sn_arena_alloc(&program->arena, 1, sizeof *program->shared, (void **)&program->shared));
+  return sn_graph_copy(graph, &program->arena, program->shared);
+}
+
 /* Behind the passes: a graph cut into groups ... */
 static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_region) {
   sn_program_code *program = c->program;
   const sn_target *target = c->options.target;
   program->n_arguments = graph->n_arguments;
+  if (!is_region) SN_TRY(keep_shared(program, graph));
   SN_TRY((is_region ? sn_prepare_region : sn_prepare)(graph, target, &program->arena,
                                                       &program->graph));
   SN_TRY(sn_graph_keep_regions(&program->graph, graph));

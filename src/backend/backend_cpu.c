@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "jit/listing.h"
+#include "run/exchange.h"
 #include "run/rounds.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_execu
     if (step->kind == SN_STEP_KERNEL) find_packed(program, group, &exe->kernels[i].packed);
   }
   exe->n_kernels = program->n_steps;
-  return SN_OK;
+  return sn_exchanges_make(arena, program, &exe->exchanges);
 }
 
 /* Behind the arena lies what all workers share, then each worker's own. */

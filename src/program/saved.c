@@ -283,6 +283,18 @@ static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   return SN_OK;
 }
 
+/* Whether steps are there that only a process among several has: those are made when it loads the whole. */
+static bool is_of_several(const sn_graph *g) {
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_op op = g->nodes[id].op;
+    if ((op == SN_OP_all_reduce || op == SN_OP_all_gather) && sn_graph_attrs(g, id)[1] != 1)
+      return true;
+  }
+  for (size_t i = 0; i < g->n_regions; i++)
+    if (is_of_several(g->regions[i])) return true;
+  return false;
+}
+
 sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_saved *out) {
   sn_env *env = arena->env;
   SN_TRY(check_head(env, bytes, size));
@@ -297,6 +309,8 @@ sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_save
   SN_TRY(s.status);
   SN_FAIL_IF(env, s.wrong, SN_ERR_ARGUMENT, NULL, "damaged: %s", s.wrong);
   SN_TRY(sn_graph_verify(&out->graph));
+  SN_FAIL_IF(env, is_of_several(&out->graph), SN_ERR_ARGUMENT, NULL,
+             "it is what one of several processes runs");
   SN_TRY(check_inputs(out, env));
   SN_TRY(check_step(out, arena));
   const sn_graph read = out->graph;

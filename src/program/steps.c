@@ -17,7 +17,9 @@ static sn_handle handle_of(const sn_program_code *program, const sn_place *place
 
 static sn_step_kind kind_of(const sn_group *group) {
   switch (group->kind) {
-  case SN_GROUP_CALL: return SN_STEP_CALL;
+  case SN_GROUP_CALL:
+    return sn_op_describe(group->call.op)->kind == SN_CLASS_COLLECTIVE ? SN_STEP_COLLECTIVE
+                                                                       : SN_STEP_CALL;
   case SN_GROUP_CONTROL: return SN_STEP_CONTROL;
   default: return SN_STEP_KERNEL;
   }

@@ -28,9 +28,10 @@ typedef struct sn_handle {
 } sn_handle;
 
 typedef enum sn_step_kind {
-  SN_STEP_KERNEL, /* loops over the points of a group */
-  SN_STEP_CALL,   /* a group that is one call of a library function */
-  SN_STEP_CONTROL /* control flow */
+  SN_STEP_KERNEL,     /* loops over the points of a group */
+  SN_STEP_CALL,       /* a group that is one call of a library function */
+  SN_STEP_COLLECTIVE, /* one that is handed to the other processes (run/exchange.h) */
+  SN_STEP_CONTROL     /* control flow */
 } sn_step_kind;
 
 typedef struct sn_step {
@@ -46,6 +47,8 @@ typedef struct sn_stage_text {
 typedef struct sn_program_code {
   sn_arena arena; /* owns everything below, and what a backend makes of it */
   sn_graph graph; /* after all passes */
+  sn_graph *
+      shared; /* the same before shards were taken for whole: what processes share of it when it is loaded; NULL: none */
   sn_groups groups;
   sn_plan plan;
   sn_step *steps;

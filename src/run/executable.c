@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/host.h"
+#include "run/exchange.h"
 #include "run/poison.h"
 
 /* Chunks smaller than this asks for spread the work better; from a size on (costs.chunk_ns) they cost nothing to hand
@@ -272,11 +273,16 @@ static bool run_kernel(const walk *w, sn_status *status) {
   const sn_run *run = w->run;
   sn_run_place *place = &w->run->place;
   sn_kernel *kernel = &run->exe->kernels[place->kernel];
+  sn_exchanges *exchanges = run->exe->exchanges;
+  if (exchanges && (*status = sn_exchange_before(exchanges, run->processes, place->kernel)))
+    return true;
   if (place->stage == 0 && place->unit == 0) begin_kernel(w);
   const bool timed = run->debug >= SN_LOG_TIMES || (run->profiler && run->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
   sn_control_step *control = run->exe->controls[place->kernel];
   const bool ended = control ? run_control(w, control, status) : run_stages(w, kernel, status);
+  if (ended && !*status && exchanges)
+    *status = sn_exchange_start(exchanges, run->processes, run->exe->values, place->kernel);
   if (timed) place->ms += sn_host_now_ms() - start;
   if (!ended || *status) return ended;
   kernel->packed.version = packed_version(w, &kernel->packed);
@@ -309,6 +315,8 @@ bool sn_executable_step(sn_run *run, double until, sn_status *status) {
       going = false;
     }
   }
+  if (!interrupted && !*status && run->exe->exchanges)
+    *status = sn_exchange_before(run->exe->exchanges, run->processes, run->exe->n_kernels);
   const double end = timed ? sn_host_now_ms() : 0;
   run->ms += end - begin;
   if (profiled && !*status) sn_profiler_interval(run->profiler, SN_SPAN_RUN, begin, end);

@@ -36,9 +36,10 @@ typedef struct sn_control_step {
 typedef struct sn_executable {
   sn_program_code *program; /* its arena owns this and everything below */
   const struct sn_backend *backend;
-  void *code;                 /* the backend's own: what kernels call */
-  sn_kernel *kernels;         /* per step */
-  sn_control_step **controls; /* per step: of control flow, or NULL */
+  void *code;                     /* the backend's own: what kernels call */
+  sn_kernel *kernels;             /* per step */
+  sn_control_step **controls;     /* per step: of control flow, or NULL */
+  struct sn_exchanges *exchanges; /* with other processes; NULL: there are none (exchange.h) */
   size_t n_kernels;
   void **values; /* base pointers of the run under way */
   size_t shared_offset, workers_offset, worker_stride;
@@ -73,9 +74,10 @@ struct sn_run {
   void **buffers;     /* of the program, by number */
   uint64_t *versions; /* of the arguments' contents */
   sn_pool *pool;
-  sn_profiler *profiler;  /* NULL or off: nothing is recorded */
-  bool poison;            /* see poison.h */
-  sn_watch *watch;        /* NULL: off */
+  const sn_processes *processes; /* that exchanges are with */
+  sn_profiler *profiler;         /* NULL or off: nothing is recorded */
+  bool poison;                   /* see poison.h */
+  sn_watch *watch;               /* NULL: off */
   int debug;              /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
   char *shared, *workers; /* their memory; NULL: where the executable has it */
   size_t worker_stride;

@@ -23,7 +23,8 @@ sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out) {
   uint64_t *versions = (uint64_t *)(job + 1);
   void **at = (void **)(versions + n_args);
   *job = (sn_job){.ctx = ctx, .compiled = compiled, .bytes = bytes};
-  job->run = (sn_run){.exe = compiled->exe, .buffers = at, .versions = versions};
+  job->run = (sn_run){
+      .exe = compiled->exe, .buffers = at, .versions = versions, .processes = &ctx->processes};
   job->reads = (sn_storage **)(at + program->n_buffers);
   job->writes = job->reads + n_args;
   compiled->refs++;

@@ -1,4 +1,5 @@
 /* save.c - programs as bytes, and back: sn_program_save, sn_program_load. */
+#include "passes/parallel.h"
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
@@ -11,7 +12,7 @@ static sn_status collect(const sn_program *p, const char *note, sn_arena *arena,
                     .jit = p->compiled->exe->backend == &sn_code_backend,
                     .memory_budget = code->memory_budget,
                     .note = note,
-                    .graph = code->graph,
+                    .graph = code->shared ? *code->shared : code->graph,
                     .n_inputs = p->n_inputs,
                     .n_captured = p->n_captured,
                     .donate = p->donate};
@@ -32,8 +33,10 @@ sn_status sn_program_write(sn_program *p, const char *note, const sn_saved_step 
   sn_saved saved;
   sn_env *env = &p->ctx->env;
   sn_status status = sn_program_capture_all(p, arena);
-  if (!status && p->compiled->exe->backend != &sn_cpu_backend && p->compiled->exe->backend != &sn_code_backend)
-    status = SN_FAIL(env, SN_ERR_UNSUPPORTED, "save", "a program for %s" SN_HINT "compile it for the CPU and save that",
+  if (!status && p->compiled->exe->backend != &sn_cpu_backend &&
+      p->compiled->exe->backend != &sn_code_backend)
+    status = SN_FAIL(env, SN_ERR_UNSUPPORTED, "save",
+                     "a program for %s" SN_HINT "compile it for the CPU and save that",
                      p->ctx->target.name);
   if (!status) status = collect(p, note, arena, &saved);
   if (!status && step) {
@@ -109,6 +112,11 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
   SN_TRY(sn_saved_read(bytes, size, arena, &saved));
   SN_FAIL_IF(&ctx->env, is_step && !saved.is_step, SN_ERR_ARGUMENT, NULL,
              "this saved program is no training step");
+  if (is_step && ctx->processes.ranks > 1) {
+    const sn_graph whole = saved.graph;
+    SN_TRY(
+        sn_parallel_form(&whole, ctx->processes.ranks, ctx->processes.rank, arena, &saved.graph));
+  }
   SN_TRY(sn_program_new(ctx, saved.n_inputs, saved.graph.n_outputs, &p));
   sn_status status = load_captured(p, &saved);
   if (!status) status = load_note(p, saved.note);
@@ -125,7 +133,8 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
 static sn_status bytes_error(sn_env *env, sn_status status) {
   if (status == SN_OK || status == SN_ERR_MEMORY || status == SN_ERR_WORKER) return status;
   const sn_error why = env->error;
-  return SN_FAIL(env, SN_ERR_ARGUMENT, "load", "%s", why.message);
+  return SN_FAIL(env, SN_ERR_ARGUMENT, "load", "%s%s%s", why.message, *why.hint ? SN_HINT : "",
+                 why.hint);
 }
 
 sn_status sn_program_read(sn_context *ctx, const void *bytes, size_t size, bool is_step,

@@ -111,6 +111,7 @@ struct sn_context {
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
+  sn_processes processes; /* ranks > 1: that steps are loaded for */
   sn_dtype precision;   /* of products that are recorded, see sn_set_precision; SN_F32: as given */
   struct sn_kept_tuning *tuned; /* tuned.h: what tuning has found */
   size_t n_tuned, cap_tuned;

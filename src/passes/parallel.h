@@ -1,0 +1,25 @@
+/* parallel.h - a step as one of several processes runs it.
+ *
+ * A graph says what one process would do with n blocks of a batch:
+ *
+ *   x (n, ...) -> shard -> scan over the blocks -> all_reduce -> update
+ *                                               -> all_gather
+ *
+ * Process r of R gets m = n / R of them, blocks r m .. r m + m - 1. Between a shard and what puts the blocks together its
+ * values are m long, all else is what it was, the same in every process.
+ *
+ * A sum over n blocks is a binary tree of neighbours, whose lowest levels are those of one process where m is a power of
+ * two: so that is required, and the bits are those of one process. The last round of the scan stands behind it, in the
+ * graph itself: exchanges begin as soon as their blocks are there, while it goes on with others. What they bring is read
+ * when it has ended. */
+#ifndef SN_PASSES_PARALLEL_H
+#define SN_PASSES_PARALLEL_H
+
+#include "graph/graph.h"
+
+/* *to in arena, with all that it needs from from's. SN_ERR_UNSUPPORTED for a graph without shards, blocks that cannot be
+ * shared by so many, and what is no loop between a shard and the end of its blocks. */
+sn_status sn_parallel_form(const sn_graph *from, int64_t ranks, int64_t rank, sn_arena *arena,
+                           sn_graph *to);
+
+#endif

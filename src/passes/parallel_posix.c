@@ -1,0 +1,257 @@
+#include "passes/parallel.h"
+
+#include <string.h>
+
+#include "build/inline.h"
+
+/* What this process has of a value of n blocks. */
+typedef struct blocks {
+  int64_t own;    /* m, so many of them; 0: the value is whole */
+  sn_id whole;    /* the value that they are part of, or SN_NONE: they are ... */
+  sn_id but_last; /* ... these, along the first axis (SN_NONE: m is 1), ... */
+  sn_id last;     /* ... and this one, without that axis */
+} blocks;
+
+typedef struct walk {
+  const sn_graph *from;
+  sn_build b;
+  int64_t ranks, rank;
+  sn_id *map;      /* per node: the new one; of blocks SN_NONE */
+  blocks *of;      /* per node */
+  sn_id **results; /* per scan that was shared: of its last round */
+  sn_id *scans;    /* and of those before it: the new scan, or SN_NONE */
+  sn_id last_made; /* of the last round: see find_last_made; SN_NONE: there was none */
+} walk;
+
+static sn_status refuse(const walk *w, sn_id id) {
+  return SN_FAIL(w->from->env, SN_ERR_UNSUPPORTED, NULL,
+                 "%s of blocks that processes share: between shard and allReduce or allGather "
+                 "there may be one loop without a carry",
+                 sn_op_describe(w->from->nodes[id].op)->name);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Of a value of n blocks, so many from `first` on. */
+static sn_id part(walk *w, sn_id x, int64_t first, int64_t count) {
+  sn_type type = *sn_build_type(&w->b, x);
+  type.dims[0] = count;
+  return sn_build_part(&w->b, SN_OP_slice, x, 0, first, 1, &type);
+}
+
+static sn_id without_axis(walk *w, sn_id x) {
+  if (w->b.status) return SN_NONE;
+  sn_type type = *sn_build_type(&w->b, x);
+  type.rank--;
+  memmove(type.dims, type.dims + 1, sizeof *type.dims * (size_t)type.rank);
+  return sn_build_reshape(&w->b, x, &type);
+}
+
+static sn_id with_axis(walk *w, sn_id x) {
+  if (w->b.status) return SN_NONE;
+  const sn_type type = sn_type_stacked(sn_build_type(&w->b, x), 1);
+  return sn_build_reshape(&w->b, x, &type);
+}
+
+/* Own block i. */
+static sn_id block(walk *w, const blocks *p, int64_t i) {
+  if (w->b.status) return SN_NONE;
+  if (p->whole == SN_NONE && i == p->own - 1) return p->last;
+  const sn_id x = p->whole == SN_NONE ? p->but_last : p->whole;
+  return without_axis(w, part(w, x, p->whole == SN_NONE ? i : w->rank * p->own + i, 1));
+}
+
+/* All own blocks but the last. */
+static sn_id but_last(walk *w, const blocks *p) {
+  return p->whole == SN_NONE ? p->but_last : part(w, p->whole, w->rank * p->own, p->own - 1);
+}
+
+static sn_status check_count(const walk *w, int64_t n) {
+  const int64_t own = n / w->ranks;
+  const bool fits = n % w->ranks == 0 && own > 0 && (own & (own - 1)) == 0;
+  SN_FAIL_IF(w->from->env, !fits, SN_ERR_UNSUPPORTED, NULL,
+             "%lld blocks cannot be shared by %lld processes, with 1, 2, 4, 8, ... blocks each",
+             (long long)n, (long long)w->ranks);
+  return SN_OK;
+}
+
+static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
+  const sn_type *type = &w->from->nodes[id].type;
+  if (x == SN_NONE || *sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
+  SN_TRY(check_count(w, type->dims[0]));
+  w->of[id] = (blocks){.own = type->dims[0] / w->ranks, .whole = x};
+  return SN_OK;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* The own blocks of input k of a scan, which may be a stack that all processes have. */
+static blocks stack_of(const walk *w, sn_id id, size_t k, int64_t own) {
+  const sn_id x = sn_graph_inputs(w->from, id)[k];
+  return w->of[x].own ? w->of[x] : (blocks){.own = own, .whole = w->map[x]};
+}
+
+/* Of the values that the last round returns, the one with the most nodes one behind the other: when it is there, so are
+ * all. */
+static sn_status find_last_made(walk *w, const sn_id *results, size_t n) {
+  const sn_graph *g = w->b.graph;
+  uint32_t *depth;
+  SN_TRY(sn_arena_alloc(w->from->arena, g->n_nodes, sizeof *depth, (void **)&depth));
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+      const uint32_t before = depth[sn_graph_inputs(g, id)[k]] + 1;
+      if (before > depth[id]) depth[id] = before;
+    }
+  w->last_made = *results;
+  for (size_t k = 1; k < n; k++)
+    if (depth[results[k]] > depth[w->last_made]) w->last_made = results[k];
+  return SN_OK;
+}
+
+static sn_status share_scan(walk *w, sn_id id, const sn_control *c, int64_t own) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_graph *body = c->regions[0];
+  sn_id *inputs, *last, *map;
+  SN_TRY(sn_arena_alloc(w->from->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+  SN_TRY(sn_arena_alloc(w->from->arena, node->n_inputs, sizeof *last, (void **)&last));
+  SN_TRY(sn_arena_alloc(w->from->arena, body->n_nodes, sizeof *map, (void **)&map));
+  SN_TRY(
+      sn_arena_alloc(w->from->arena, c->n_results, sizeof **w->results, (void **)&w->results[id]));
+  for (size_t k = 0; k < node->n_inputs; k++) {
+    const bool stack = k < c->n_stacks;
+    const blocks p = stack_of(w, id, k, own);
+    if (!stack && w->of[sn_graph_inputs(w->from, id)[k]].own) return refuse(w, id);
+    inputs[k] = !stack ? p.whole : own > 1 ? but_last(w, &p) : SN_NONE;
+    last[k] = stack ? block(w, &p, own - 1) : p.whole;
+  }
+  int64_t attrs[SN_MAX_ATTRS];
+  memcpy(attrs, sn_graph_attrs(w->from, id), node->n_attrs * sizeof *attrs);
+  attrs[3] = own - 1;
+  const sn_type type = node->type;
+  w->scans[id] =
+      own > 1 ? sn_build_op(&w->b, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &type)
+              : SN_NONE;
+  SN_TRY(w->b.status);
+  SN_TRY(sn_build_inline(&w->b, body, last, map));
+  for (size_t k = 0; k < c->n_results; k++) w->results[id][k] = map[body->outputs[k]];
+  return find_last_made(w, w->results[id], c->n_results);
+}
+
+static sn_status meet_scan(walk *w, sn_id id, bool *shared) {
+  const sn_control c = sn_graph_control(w->from, id);
+  const sn_id *x = sn_graph_inputs(w->from, id);
+  int64_t own = 0;
+  for (size_t k = 0; k < c.n_carries + c.n_stacks; k++)
+    if (w->of[x[k]].own) own = w->of[x[k]].own;
+  *shared = own > 0;
+  if (!own) return SN_OK;
+  if (c.n_carries || c.length != own * w->ranks) return refuse(w, id);
+  return share_scan(w, id, &c, own);
+}
+
+static sn_status meet_result(walk *w, sn_id id, sn_id scan) {
+  const int64_t k = *sn_graph_attrs(w->from, id);
+  sn_type type = w->from->nodes[id].type;
+  blocks *p = &w->of[id];
+  *p = (blocks){.own = type.dims[0] / w->ranks, .whole = SN_NONE, .but_last = SN_NONE};
+  p->last = w->results[scan][k];
+  if (w->scans[scan] == SN_NONE) return SN_OK;
+  type.dims[0] = p->own - 1;
+  p->but_last = sn_build_result(&w->b, w->scans[scan], (size_t)k, &type);
+  return w->b.status;
+}
+
+/* ---- exchanges ------------------------------------------------------------------------------- */
+
+static sn_id sum_own(walk *w, const blocks *p) {
+  sn_id *own = NULL;
+  w->b.status = sn_arena_alloc(w->b.arena, (size_t)p->own, sizeof *own, (void **)&own);
+  for (int64_t i = 0; i < p->own && !w->b.status; i++) own[i] = block(w, p, i);
+  return w->b.status ? SN_NONE : with_axis(w, sn_build_sum_pairs(&w->b, own, p->own));
+}
+
+static sn_id all_own(walk *w, const blocks *p) {
+  if (p->whole != SN_NONE) return part(w, p->whole, w->rank * p->own, p->own);
+  const sn_id parts[] = {p->but_last, with_axis(w, p->last)};
+  if (p->but_last == SN_NONE) return parts[1];
+  return sn_build_op(&w->b, SN_OP_concat, parts, 2, (int64_t[]){0}, 1, NULL);
+}
+
+/* Nobody reads what comes before the last rounds have ended: until then it is under way. */
+static sn_status exchange(walk *w, sn_id id, const blocks *p) {
+  const sn_op op = w->from->nodes[id].op;
+  if (*sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
+  const sn_id given = op == SN_OP_all_reduce ? sum_own(w, p) : all_own(w, p);
+  const int64_t attrs[] = {0, w->ranks};
+  sn_id made = sn_build_op(&w->b, op, &given, 1, attrs, 2, NULL);
+  if (w->last_made != SN_NONE) made = sn_build_binary(&w->b, SN_OP_barrier, made, w->last_made);
+  w->map[id] = made;
+  return w->b.status;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static sn_status copy_node(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_id *x = sn_graph_inputs(w->from, id);
+  sn_id *inputs;
+  SN_TRY(sn_arena_alloc(w->from->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    if (w->of[x[k]].own) return refuse(w, id);
+    inputs[k] = w->map[x[k]];
+  }
+  return sn_graph_append(w->b.graph, node->op, inputs, node->n_inputs, sn_graph_attrs(w->from, id),
+                         node->n_attrs, &node->type, &w->map[id]);
+}
+
+static bool is_exchange(const sn_node *node) {
+  return node->op == SN_OP_all_reduce || node->op == SN_OP_all_gather;
+}
+
+static sn_status meet(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
+  bool shared = false;
+  w->map[id] = SN_NONE;
+  w->b.origin = w->b.graph->origin = node->origin;
+  if (node->op == SN_OP_shard) return meet_shard(w, id, w->map[x]);
+  if (node->op == SN_OP_scan) SN_TRY(meet_scan(w, id, &shared));
+  if (node->op == SN_OP_result && w->results[x]) return meet_result(w, id, x);
+  if (is_exchange(node) && w->of[x].own) return exchange(w, id, &w->of[x]);
+  return shared ? SN_OK : copy_node(w, id);
+}
+
+static sn_status check_whole(const walk *w) {
+  bool any = false;
+  for (sn_id id = 0; id < w->from->n_nodes; id++) any = any || w->of[id].own;
+  SN_FAIL_IF(w->from->env, !any, SN_ERR_UNSUPPORTED, NULL,
+             "it was made for one process" SN_HINT
+             "trainStep(loss, optimizer, { blocks: %lld }) makes a step that %lld processes share",
+             (long long)w->ranks, (long long)w->ranks);
+  for (size_t i = 0; i < w->from->n_outputs; i++)
+    if (w->of[w->from->outputs[i]].own) return refuse(w, w->from->outputs[i]);
+  return SN_OK;
+}
+
+sn_status sn_parallel_form(const sn_graph *from, int64_t ranks, int64_t rank, sn_arena *arena,
+                           sn_graph *to) {
+  walk w = {.from = from, .ranks = ranks, .rank = rank, .last_made = SN_NONE};
+  sn_graph_init(to, arena, true);
+  SN_TRY(sn_graph_reserve(to, from));
+  SN_TRY(sn_graph_keep_regions(to, from));
+  to->n_arguments = from->n_arguments;
+  w.b = sn_build_in(to);
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.map, (void **)&w.map));
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.of, (void **)&w.of));
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.results, (void **)&w.results));
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.scans, (void **)&w.scans));
+  for (sn_id id = 0; id < from->n_nodes; id++) {
+    SN_TRY(meet(&w, id));
+    SN_TRY(w.b.status);
+  }
+  SN_TRY(check_whole(&w));
+  SN_TRY(sn_arena_alloc(arena, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
+  to->n_outputs = from->n_outputs;
+  for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = w.map[from->outputs[i]];
+  return SN_OK;
+}
