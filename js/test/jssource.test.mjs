@@ -123,6 +123,7 @@ test('indices: gathers, scatters, sorts, running sums', () => {
     (a) => sn.gatherNd(a, [[0, 1], [2, 3]]), (a) => sn.scatterNd(a, [[0, 1], [2, 3]], 5), (a) => sn.at(a, { begin: 1, end: 3 }).add(a.take(0)),
     (a) => a.sort(), (a) => a.sort({ axis: 0, descending: true }), (a) => a.topk(3).values, (a) => a.cumsum(1), (a) => a.cumprod(1), (a) => a.cumsum(),
     (a) => a.cumsum({ axis: 0, reverse: true, exclusive: true }), (a) => a.cumprod({ axis: 1, reverse: true, exclusive: true }),
+    (a) => a.shard(), (a) => a.shard({ axis: 1 }).allGather({ axis: 1 }), (a) => a.allReduce(), (a) => a.allReduce({ axis: 1 }),
   ]) both(f, x);
   roundTrip((a, j) => [sn.take(a, j), sn.take(a, j.reshape([2, 2]), { axis: 1 }), a.argsort({ axis: 0 })], [x, i]);
   both((a) => a.cumprod(0), ramp([4, 3], 2, 'float64'));
