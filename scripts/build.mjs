@@ -1,6 +1,6 @@
 // build.mjs - everything that is built, incrementally: npm run build, or npm run build -- TARGET...
 //
-//   native asan tsan neon valgrind coverage wasm wasm-mt   CMake presets  -> build/<preset>
+//   native native-mpi asan tsan neon valgrind coverage wasm wasm-mt   CMake presets  -> build/<preset>
 //   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
 //   web   after js                       the static playground            -> web/dist
 //   docs  after web                      the documentation as a site      -> web/dist/docs
@@ -118,6 +118,7 @@ const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);
 
 const TARGETS = {
   native: { needs: [], build: () => preset('native') },
+  'native-mpi': { needs: [], build: () => preset('native-mpi') },
   asan: { needs: [], build: () => preset('asan') },
   tsan: { needs: [], build: () => preset('tsan') },
   neon: { needs: [], build: () => preset('neon') },

@@ -29,6 +29,7 @@ const NEEDS = {
     [program('ninja'), 'ninja-build'],
   ],
   native: NATIVE,
+  mpi: [...NATIVE, [program('mpicc'), 'libopenmpi-dev'], [program('mpirun'), 'openmpi-bin']],
   valgrind: [...NATIVE, [header('valgrind/memcheck.h'), 'valgrind'], [program('valgrind'), 'valgrind']],
   coverage: [...NATIVE, [program('gcovr'), 'gcovr']],
   browsers: [

@@ -13,6 +13,7 @@
 // that nothing else needs:
 //
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
+//   mpi            sinter-train as several processes under mpirun
 //   bundlers       the package with every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments, two million damaged files
@@ -178,6 +179,8 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/onnx/fuzz', '--test-timeout=1200000') },
   { name: 'memory', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/memory', '--test-timeout=900000') },
+  { name: 'mpi', needs: ['native', 'native-mpi', 'js'], parts: ['native', 'mpi', 'wasm'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/mpi', '--test-concurrency=1') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },

@@ -242,6 +242,8 @@ test('wrong arguments and files have exit codes, and a line that says what', asy
     [[step, '--steps', '1x'], 2, /--steps is 1x/],
     [[step, '--nothing'], 2, /unrecognized option/],
     [[step, '--steps', 1, '--resume'], 2, /--resume needs --checkpoint/],
+    [[step, '--steps', 1, '--isa', 'z80'], 2, /--isa is z80, which this machine does not have/],
+    [[step, '--steps', 1, '--gradients', 'int8'], 2, /--gradients is int8, expected float32 or bfloat16/],
     [['/no/step', '--steps', 1], 3, /cannot read \/no\/step: No such file/],
     [[folder, '--steps', 1], 3, /cannot read/],
     [[written('a.step', 'text'), '--steps', 1], 3, /not a saved program/],

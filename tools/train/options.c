@@ -6,7 +6,9 @@
 #include <sinter.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "group.h"
 #include "stop.h"
 
 static const char usage[] =
@@ -23,6 +25,8 @@ static const char usage[] =
     "  --out FILE         the parameters at the end, as .safetensors\n"
     "  --losses FILE      the loss of each step, as .csv\n"
     "  --threads N        default: one per core\n"
+    "  --isa NAME         instruction set, such as avx2; default: the best that the machine has\n"
+    "  --gradients TYPE   how they travel between processes: float32 (default) or bfloat16\n"
     "  --help, --version\n"
     "\n"
     "Exit codes: 0 done, 1 no memory, 2 arguments, 3 the step or the data, 4 checkpoints, 5 a file "
@@ -42,6 +46,8 @@ enum {
   OUT,
   LOSSES,
   THREADS,
+  ISA,
+  GRADIENTS,
   HELP,
   VERSION
 };
@@ -57,6 +63,8 @@ static const struct option table[] = {{"data", required_argument, NULL, DATA},
                                       {"out", required_argument, NULL, OUT},
                                       {"losses", required_argument, NULL, LOSSES},
                                       {"threads", required_argument, NULL, THREADS},
+                                      {"isa", required_argument, NULL, ISA},
+                                      {"gradients", required_argument, NULL, GRADIENTS},
                                       {"help", no_argument, NULL, HELP},
                                       {"version", no_argument, NULL, VERSION},
                                       {0}};
@@ -75,6 +83,19 @@ static int64_t number(const char *name, const char *text, int64_t least, int64_t
 /* Largest whole number that JavaScript counts to. */
 static const int64_t MOST = INT64_C(1) << 53;
 
+static bool is_rounded(const char *type) {
+  const bool rounded = !strcmp(type, "bfloat16");
+  if (!rounded && strcmp(type, "float32"))
+    stop(EXIT_USAGE, "--gradients is %s, expected float32 or bfloat16", type);
+  return rounded;
+}
+
+static _Noreturn void answer(const char *text) {
+  fputs(text, stdout);
+  group_close();
+  exit(EXIT_SUCCESS);
+}
+
 static void set(options *o, int option, const char **labels) {
   switch (option) {
   case DATA:
@@ -92,9 +113,11 @@ static void set(options *o, int option, const char **labels) {
   case OUT: o->out = optarg; break;
   case LOSSES: o->losses = optarg; break;
   case THREADS: o->threads = (int)number("threads", optarg, 1, 1024); break;
-  case HELP: fputs(usage, stdout); exit(EXIT_SUCCESS);
-  case VERSION: puts("sinter-train " SN_VERSION); exit(EXIT_SUCCESS);
-  default: exit(EXIT_USAGE); /* getopt_long has said why */
+  case ISA: o->isa = optarg; break;
+  case GRADIENTS: o->rounds = is_rounded(optarg); break;
+  case HELP: answer(usage);
+  case VERSION: answer("sinter-train " SN_VERSION "\n");
+  default: /* getopt_long has said why */ group_end_all(EXIT_USAGE); exit(EXIT_USAGE);
   }
 }
 

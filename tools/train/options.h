@@ -20,6 +20,8 @@ typedef struct options {
   bool resume;
   const char *out, *losses; /* or NULL */
   int threads;              /* 0: one per core */
+  const char *isa;          /* or NULL: the best */
+  bool rounds;              /* gradients between processes, to bfloat16 */
 } options;
 
 /* Stops the program where they are not right, or ask for help. */

@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "group.h"
+
 _Noreturn void stop(int code, const char *format, ...) {
   va_list arguments;
+  group_before_last_words();
   va_start(arguments, format);
   fputs("sinter-train: ", stderr);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
   va_end(arguments);
+  group_end_all(code);
   exit(code);
 }
 

@@ -1,5 +1,5 @@
 /* train.c - sinter-train: trains an exported step on arrays. In the order of main: arguments, the step, its data, the
- * checkpoint to go on from, the steps, what is left behind. */
+ * checkpoint to go on from, the steps, what is left behind. Several processes go the same way (group.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 
 #include "batches.h"
 #include "checkpoint.h"
+#include "group.h"
 #include "losses.h"
 #include "options.h"
 #include "safetensors.h"
@@ -19,6 +20,7 @@
 
 typedef struct training {
   const options *options;
+  group group;
   sn_context *ctx;
   sn_program *step;
   const sn_step_info *info;
@@ -30,6 +32,7 @@ typedef struct training {
   uint64_t first_step; /* that this process does */
   double first_loss, loss;
   double begin, shown; /* seconds */
+  int ended;           /* the signal that ends it, or 0: the same in all processes */
 } training;
 
 static volatile sig_atomic_t caught; /* the signal, or 0 */
@@ -43,11 +46,17 @@ static double now(void) {
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-static sn_status load(sn_context **ctx, const options *o, bool deterministic, file_view file,
-                      sn_program **step) {
-  const sn_options wanted = {.threads = o->threads, .deterministic = deterministic};
-  if (sn_context_create(&wanted, ctx)) stop(EXIT_TRAINING, "no context");
-  return sn_step_load(*ctx, file.bytes, file.size, step);
+static sn_status load(training *t, bool deterministic, file_view file) {
+  const int threads = t->options->threads ? t->options->threads : t->group.threads;
+  const sn_options wanted = {.threads = threads,
+                             .deterministic = deterministic,
+                             .isa = t->options->isa,
+                             .processes = group_processes()};
+  const sn_status status = sn_context_create(&wanted, &t->ctx);
+  if (status == SN_ERR_ARGUMENT)
+    stop(EXIT_USAGE, "--isa is %s, which this machine does not have", t->options->isa);
+  if (status) stop(EXIT_TRAINING, "no context");
+  return sn_step_load(t->ctx, file.bytes, file.size, &t->step);
 }
 
 /* In the numeric mode in which it was exported, which the file tells: a context has one for its life. */
@@ -55,11 +64,11 @@ static uint32_t open_step(training *t) {
   const options *o = t->options;
   file_view file;
   if (!file_map(o->step, &file)) stop(EXIT_INPUT, "cannot read %s: %s", o->step, strerror(errno));
-  if (load(&t->ctx, o, true, file, &t->step)) stop_for(EXIT_INPUT, o->step, t->ctx);
+  if (load(t, true, file)) stop_for(EXIT_INPUT, o->step, t->ctx);
   if (!sn_step_describe(t->step)->deterministic) {
     sn_program_release(t->step);
     sn_context_destroy(t->ctx);
-    if (load(&t->ctx, o, false, file, &t->step)) stop_for(EXIT_INPUT, o->step, t->ctx);
+    if (load(t, false, file)) stop_for(EXIT_INPUT, o->step, t->ctx);
   }
   const uint32_t hash = checksum(file.bytes, file.size, 0);
   file_unmap(file);
@@ -112,6 +121,49 @@ static void save(training *t) {
   if (t->options->checkpoint) checkpoints_write(&t->kept, t->inputs, &t->at);
 }
 
+/* What all have to be given alike. */
+static void check_alike(const training *t, const char *run) {
+  const options *o = t->options;
+  const uint64_t numbers[] = {o->steps, o->every, o->rounds};
+  const int other =
+      group_differing(checksum(numbers, sizeof numbers, checksum(run, strlen(run), 0)));
+  if (other)
+    stop(EXIT_INPUT, "process %d has another step, other data or other arguments than process 0",
+         other);
+}
+
+/* All have made the same of it. */
+static void check_state(const training *t) {
+  uint32_t hash = 0;
+  if (t->group.ranks == 1) return;
+  for (size_t i = 0; i < t->info->n_state; i++)
+    hash = checksum(sn_data(t->inputs[i]), sn_size_bytes(t->inputs[i]), hash);
+  const int other = group_differing(hash);
+  if (other)
+    stop(EXIT_TRAINING,
+         "process %d has another state than process 0 after step %" PRIu64
+         ": their machines compute differently; a step exported with deterministic: true has the "
+         "same bits on all",
+         other, t->at.steps);
+}
+
+/* Gives all processes the state that process 0 has. */
+static void share_state(training *t) {
+  if (t->group.ranks == 1) return;
+  group_share(&t->at, sizeof t->at);
+  for (size_t i = 0; i < t->info->n_state; i++) {
+    sn_tensor **state = &t->inputs[i];
+    const sn_step_input *input = &t->info->inputs[i];
+    void *elements;
+    sn_tensor *shared = sn_empty(t->ctx, input->dtype, input->rank, input->dims, &elements);
+    if (!shared) stop_for(EXIT_TRAINING, "the state", t->ctx);
+    if (!t->group.rank) memcpy(elements, sn_data(*state), sn_size_bytes(shared));
+    group_share(elements, sn_size_bytes(shared));
+    sn_release(*state);
+    *state = shared;
+  }
+}
+
 /* From where the training begins. */
 static void find_start(training *t, const char *run) {
   const options *o = t->options;
@@ -139,7 +191,7 @@ static void find_start(training *t, const char *run) {
 /* A line on a terminal that is written anew twice a second. */
 static void show_progress(training *t, bool last) {
   static int is_terminal = -1;
-  if (is_terminal < 0) is_terminal = isatty(STDERR_FILENO);
+  if (is_terminal < 0) is_terminal = !t->group.rank && isatty(STDERR_FILENO);
   const double time = now(), since = time - t->begin;
   if (!is_terminal || (!last && time - t->shown < 0.5)) return;
   t->shown = time;
@@ -155,16 +207,18 @@ static void train(training *t) {
   t->begin = t->shown = now();
   t->first_step = t->at.steps;
   uint64_t saved = t->at.steps;
-  while (t->at.steps < t->options->steps && !caught) {
+  while (t->at.steps < t->options->steps && !(t->ended = group_largest(caught))) {
     do_step(t);
     if (t->at.steps == t->first_step + 1) t->first_loss = t->loss;
     losses_add(&t->csv, t->at.steps, t->loss);
     if (t->at.steps % t->options->every == 0) {
+      check_state(t);
       save(t);
       saved = t->at.steps;
     }
     show_progress(t, false);
   }
+  check_state(t);
   if (t->at.steps > t->first_step) show_progress(t, true);
   if (t->at.steps > saved || !t->kept.generation) save(t);
 }
@@ -191,17 +245,25 @@ static void write_params(training *t) {
 static void summarise(const training *t) {
   const double seconds = now() - t->begin;
   const uint64_t done = t->at.steps - t->first_step;
+  if (t->group.rank) return;
   printf("%" PRIu64 " steps in %.1f s, %.1f a second, on %d threads with %s; %" PRIu64
          " steps altogether\n",
          done, seconds, seconds > 0 ? (double)done / seconds : 0, sn_threads(t->ctx),
          sn_isa(t->ctx), t->at.steps);
+  if (t->group.ranks > 1) {
+    const group_times times = group_measured();
+    const double hidden = times.under_way - times.waited;
+    printf("%d processes exchanged %.1f MB each in %.2f s, %.0f %% of it behind work\n",
+           t->group.ranks, times.bytes / 1e6, times.under_way,
+           times.under_way > 0 && hidden > 0 ? 100 * hidden / times.under_way : 0);
+  }
   if (done) printf("loss %.6g at first, %.6g at last\n", t->first_loss, t->loss);
   const uint64_t left = t->data.rows - t->data.per_pass * t->data.size;
   if (t->data.n_arrays && left)
     printf("a pass leaves out its last %" PRIu64 " rows, which fill no batch of %" PRIu64 "\n",
            left, t->data.size);
   if (t->options->checkpoint) printf("checkpoint in %s\n", t->options->checkpoint);
-  if (t->options->out && !caught) printf("parameters in %s\n", t->options->out);
+  if (t->options->out && !t->ended) printf("parameters in %s\n", t->options->out);
 }
 
 static void close_training(training *t) {
@@ -214,9 +276,13 @@ static void close_training(training *t) {
   sn_context_destroy(t->ctx);
 }
 
+/* Process 0 alone leaves something behind. */
+static void leave_nothing(options *o) { o->checkpoint = o->out = o->losses = NULL; }
+
 int main(int argc, char **argv) {
-  const options o = options_read(argc, argv);
-  training t = {.options = &o};
+  options o = {0};
+  training t = {.options = &o, .group = group_open(&argc, &argv)};
+  o = options_read(argc, argv);
   npy_array arrays[MOST_ARRAYS];
   const uint32_t step = open_step(&t);
   for (size_t i = 0; i < o.n_arrays; i++) arrays[i] = npy_open(o.arrays[i]);
@@ -225,15 +291,20 @@ int main(int argc, char **argv) {
     stop(EXIT_INPUT, "--batch is %" PRIu64 ", %s was exported for batches of %" PRIu64, o.batch,
          o.step, t.data.size);
   char *run = describe_run(&o, step, arrays);
+  check_alike(&t, run);
+  if (o.rounds) group_round_sums();
+  if (t.group.rank) leave_nothing(&o);
   find_start(&t, run);
+  share_state(&t);
   t.csv = losses_open(o.losses, t.at.steps);
   signal(SIGINT, catch_signal);
   signal(SIGTERM, catch_signal);
   train(&t);
-  if (o.out && !caught) write_params(&t);
+  if (o.out && !t.ended) write_params(&t);
   summarise(&t);
   close_training(&t);
   for (size_t i = 0; i < o.n_arrays; i++) npy_close(&arrays[i]);
   free(run);
-  return caught ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
+  group_close();
+  return t.ended ? EXIT_SIGNAL + t.ended : EXIT_SUCCESS;
 }

@@ -1,0 +1,86 @@
+// processes.mjs [--rounds N] [--only TEXT] [--ranks 1,2,4] - steps of sinter-train by several processes of one thread each, in turns: how
+// many a second they do together, and how much of the exchange is hidden behind work on a network that is made slow. Builds nothing:
+// node scripts/build.mjs native-mpi js comes first.
+// Where other programs share the cores, ratios are those of what the system gives to one process and to several.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as sn from '../js/dist/index.js';
+import { root } from '../scripts/lib/proc.mjs';
+import { median, table } from './report.mjs';
+
+const TOOL = join(root, 'build/native-mpi/tools/train/sinter-train');
+const BLOCKS = 4;
+const { nn, optim, random } = sn;
+
+const letters = (seed, shape, count) => random.uniform(random.key(seed), shape, { maxval: count }).astype('int32');
+const cnn = () => nn.sequential(
+  nn.conv2d(1, 16, 3, { padding: 'same' }), nn.relu(), nn.maxPool2d(2),
+  nn.conv2d(16, 32, 3, { padding: 'same' }), nn.relu(), nn.maxPool2d(2),
+  nn.flatten(), nn.linear(7 * 7 * 32, 10),
+);
+const mlp = () => nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 128), nn.relu(), nn.linear(128, 10));
+
+/** slow: microseconds of a message and megabytes a second that SINTER_TRAIN_NETWORK plays. */
+const MODELS = [
+  { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 300, slow: '200 20' },
+  { name: 'MLP 784-256-128-10, batch 512', module: mlp(), image: [784], batch: 512, steps: 150, slow: '200 200' },
+];
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string', default: '' }, ranks: { type: 'string', default: '1,2,4' } } });
+if (!existsSync(TOOL)) throw new Error(`${TOOL} is not there: node scripts/build.mjs native-mpi, which needs Debian's libopenmpi-dev and openmpi-bin`);
+await sn.init({ threads: 1 });
+const folder = mkdtempSync(join(tmpdir(), 'sinter-processes-'));
+process.on('exit', () => rmSync(folder, { recursive: true }));
+
+/** The arguments that train a model. */
+const written = ({ name, module, image, batch, steps }, options) => {
+  const at = (suffix) => join(folder, `${name.slice(0, 3)}${suffix}`);
+  const [x, y] = [random.normal(random.key(1), [4 * batch, ...image]), letters(2, [4 * batch], 10)];
+  const loss = (params, pictures, labels) => sn.softmaxCrossEntropy(module.apply(params, pictures), labels).mean();
+  const step = sn.trainStep(loss, optim.adam({ lr: 1e-3 }), options);
+  const some = [sn.zeros([batch, ...image]), sn.zeros([batch], { dtype: 'int32' })];
+  writeFileSync(at('.x.npy'), sn.io.npy.encode(x));
+  writeFileSync(at('.y.npy'), sn.io.npy.encode(y));
+  const file = at(`.${JSON.stringify(options)}.step`);
+  writeFileSync(file, step.export(step.init(module.init(random.key(3))), ...some));
+  return [file, '--data', at('.x.npy'), '--labels', at('.y.npy'), '--steps', String(steps), '--threads', '1'];
+};
+
+/** Steps a second; of the exchange: seconds, and the share behind work. */
+const train = (ranks, args, env = {}) => {
+  const mpi = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--quiet', '-n', String(ranks), TOOL];
+  const { status, stdout, stderr } = spawnSync('mpirun', [...mpi, ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
+  if (status !== 0) throw new Error(`${ranks} processes: ${stderr}`);
+  const [, rate] = /, ([\d.]+) a second/.exec(stdout);
+  const [, seconds, hidden] = /in ([\d.]+) s, (\d+) % of it behind/.exec(stdout) ?? [];
+  return { rate: Number(rate), exchange: Number(seconds ?? NaN), hidden: Number(hidden ?? NaN) };
+};
+
+const RANKS = values.ranks.split(',').map(Number);
+const rounds = Number(values.rounds);
+console.log(`${availableParallelism()} cores, load ${loadavg().map((x) => x.toFixed(1)).join(' ')}; processes of one thread, medians of ${rounds} rounds`);
+for (const model of MODELS.filter(({ name }) => name.includes(values.only))) {
+  const [whole, shared] = [written(model, {}), written(model, { blocks: BLOCKS })];
+  const variants = [
+    { name: '1, without blocks', run: () => train(1, whole) },
+    ...RANKS.map((ranks) => ({ name: `${ranks}`, run: () => train(ranks, shared) })),
+    ...RANKS.filter((ranks) => ranks > 1).map((ranks) => ({ name: `${ranks}, network of ${model.slow.replace(' ', ' us, ')} MB/s`, run: () => train(ranks, shared, { SINTER_TRAIN_NETWORK: model.slow }) })),
+  ];
+  const made = variants.map(() => []);
+  for (let i = 0; i < rounds; i++) variants.forEach(({ run }, k) => made[k].push(run()));
+  const of = (k, what) => median(made[k].map((one) => one[what]));
+  const alone = made[1];
+  const share = (x) => (Number.isNaN(x) ? '-' : `${x.toFixed(0)} %`);
+  console.log(`\n${model.name}, ${BLOCKS} blocks`);
+  console.log(table([
+    ['processes', 'steps/s', 'of one', 'exchange of a step, ms', 'behind work'],
+    ...variants.map(({ name }, k) => [
+      name, of(k, 'rate').toFixed(1), `${median(made[k].map(({ rate }, i) => rate / alone[i].rate)).toFixed(2)}x`,
+      Number.isNaN(of(k, 'exchange')) ? '-' : (1e3 * of(k, 'exchange') / model.steps).toFixed(2), share(of(k, 'hidden')),
+    ]),
+  ]));
+  console.log(`load ${loadavg()[0].toFixed(1)}`);
+}

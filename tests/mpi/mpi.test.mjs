@@ -1,0 +1,332 @@
+// sinter-train under mpirun: one, two and four processes reach the bits of Node, whatever ends them on the way; processes that
+// do not have the same files end together.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as sn from 'sinter';
+import { root } from '../../scripts/lib/proc.mjs';
+
+const ALONE = join(root, 'build/native/tools/train/sinter-train');
+const TOOL = join(root, 'build/native-mpi/tools/train/sinter-train');
+const MPIRUN = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--quiet'];
+const { nn, optim, random } = sn;
+const [ROWS, BATCH, SEED, STEPS] = [54, 8, 7, 24];
+
+let folder;
+before(async () => {
+  await sn.init({ threads: 2, deterministic: true });
+  folder = mkdtempSync(join(tmpdir(), 'sinter-mpi-'));
+  for (const [name, { x, y }] of Object.entries(SETS)) {
+    writeFileSync(file(`${name}-x.npy`), sn.io.npy.encode(x()));
+    writeFileSync(file(`${name}-y.npy`), sn.io.npy.encode(y()));
+  }
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const file = (name) => join(folder, name);
+const run = (command, args, env = {}) => {
+  const { status, signal, stdout, stderr } = spawnSync(command, args.map(String), { encoding: 'utf8', env: { ...process.env, ...env }, timeout: 120_000 });
+  return { status, signal, stdout, stderr };
+};
+const train = (ranks, args, env) => run('mpirun', [...MPIRUN, '-n', ranks, TOOL, ...args, '--threads', 1], env);
+
+/* ---- what is trained ---- */
+
+const classes = () => random.bits(random.key(12), [ROWS]).bitwiseAnd(3);
+const letters = (seed) => random.bits(random.key(seed), [ROWS, 6]).bitwiseAnd(15);
+const SETS = {
+  flat: { x: () => random.normal(random.key(11), [ROWS, 10]), y: classes },
+  images: { x: () => random.normal(random.key(13), [ROWS, 8, 8, 1]), y: classes },
+  texts: { x: () => letters(14), y: () => letters(15) },
+};
+
+const mlp = (options) => {
+  const net = nn.sequential(nn.linear(10, 32), nn.gelu(), nn.linear(32, 4));
+  const loss = (params, x, y) => sn.softmaxCrossEntropy(net.apply(params, x), y).mean();
+  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), options);
+  return { set: 'flat', step, first: () => step.init(net.init(random.key(1))) };
+};
+const cnn = (options) => {
+  const net = nn.sequential(nn.conv2d(1, 8, 3, { padding: 'same' }), nn.batchNorm(8), nn.relu(), nn.flatten(), nn.dropout(0.25), nn.linear(512, 4));
+  const loss = (params, x, y, { state, key }) => {
+    const [logits, next] = net.apply(params, x, { state, key, train: true });
+    return [sn.softmaxCrossEntropy(logits, y).mean(), { state: next, aux: logits.argmax({ axis: 1 }) }];
+  };
+  const lr = optim.schedules.cosine({ lr: 0.05, steps: STEPS });
+  const step = sn.trainStep(loss, optim.sgd({ lr, momentum: 0.9 }), { clipNorm: 1, ...options });
+  const { params, state } = net.init(random.key(2));
+  return { set: 'images', step, first: () => step.init(params, { state, key: random.key(3) }) };
+};
+const gpt = (options) => {
+  const [table, block, norm] = [nn.embedding(16, 24), nn.transformerBlock(24, 2), nn.layerNorm(24)];
+  const loss = ({ t, b, n }, x, y) => {
+    const out = norm.apply(n, block.apply(b, table.apply(t, x)));
+    return sn.softmaxCrossEntropy(out.matmul(t.weight.transpose()), y).mean();
+  };
+  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), options);
+  const [a, b, c] = [0, 1, 2].map((i) => random.foldIn(random.key(4), i));
+  return { set: 'texts', step, first: () => step.init({ t: table.init(a), b: block.init(b), n: norm.init(c) }) };
+};
+
+const MODELS = {
+  'mlp, 4 blocks': () => mlp({ blocks: 4 }),
+  'mlp, 8 blocks': () => mlp({ blocks: 8 }),
+  'mlp of float16, 4 blocks': () => mlp({ blocks: 4, precision: 'float16' }),
+  'cnn with batch norm and dropout, 4 blocks': () => cnn({ blocks: 4 }),
+  'cnn, 4 blocks of 2 parts': () => cnn({ blocks: 4, accumulate: 2 }),
+  'gpt, 4 blocks': () => gpt({ blocks: 4 }),
+};
+
+const batches = (set) =>
+  sn.data.fromArrays([SETS[set].x(), SETS[set].y()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true }).repeat();
+
+/** What Node makes of so many steps. */
+const trainHere = async ({ set, step, first }, steps) => {
+  let state = first();
+  const items = batches(set).start();
+  const losses = [];
+  for (let i = 0; i < steps; i++) {
+    const made = step(state, ...(await items.next()).value);
+    ({ state } = made);
+    losses.push(made.loss.item());
+  }
+  await items.return();
+  return { params: Buffer.from(sn.io.safetensors.encode(step.params(state))), losses };
+};
+
+let count = 0;
+/** Writes a model's step, and the arguments that train it. */
+const exported = async (model) => {
+  const items = batches(model.set).start();
+  const { value } = await items.next();
+  await items.return();
+  const name = file(`${count++}.step`);
+  writeFileSync(name, model.step.export(model.first(), ...value));
+  return [name, '--data', file(`${model.set}-x.npy`), '--labels', file(`${model.set}-y.npy`), '--batch', BATCH, '--seed', SEED, '--steps', STEPS];
+};
+
+const lossesIn = (path) => readFileSync(path, 'utf8').trim().split('\n').slice(1).map((line) => Math.fround(line.split(',')[1]));
+
+/* ---- equal bits ---- */
+
+for (const [name, make] of Object.entries(MODELS))
+  test(`${name}: one process, two and four reach the bits of Node; the last rows, which fill no batch, are left out`, async () => {
+    const model = make();
+    const args = await exported(model);
+    const here = await trainHere(model, STEPS);
+    const [out, csv] = [file('out.safetensors'), file('losses.csv')];
+    const alone = run(ALONE, [...args, '--out', out, '--losses', csv]);
+    assert.deepEqual([alone.status, alone.stderr], [0, '']);
+    assert.deepEqual(readFileSync(out), here.params);
+    for (const ranks of [1, 2, 4]) {
+      rmSync(out);
+      const { status, stdout, stderr } = train(ranks, [...args, '--out', out, '--losses', csv]);
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.match(stdout, /^24 steps in/);
+      if (ranks > 1) assert.match(stdout, new RegExp(`\n${ranks} processes exchanged`));
+      assert.match(stdout, /leaves out its last 6 rows/);
+      assert.deepEqual(lossesIn(csv), here.losses, `${ranks} processes: losses`);
+      assert.deepEqual(readFileSync(out), here.params, `${ranks} processes`);
+    }
+  });
+
+/* ---- gradients of 16 bits ---- */
+
+const bits = new DataView(new ArrayBuffer(4));
+/** The nearest bfloat16, ties to even. */
+const bfloat16 = (x) => {
+  bits.setFloat32(0, x);
+  const word = bits.getUint32(0);
+  bits.setUint32(0, (word + 0x7fff + ((word >>> 16) & 1)) & 0xffff0000);
+  return bits.getFloat32(0);
+};
+
+/** x and what is left of before as a bfloat16, of which something is left again; before: null: nothing is ever left. */
+const rounded = (x, left, i) => {
+  const wanted = Math.fround(x + (left?.[i] ?? 0));
+  const y = bfloat16(wanted);
+  if (left) left[i] = Math.fround(wanted - y);
+  return y;
+};
+
+const pairs = (list) => (list.length === 1 ? list[0] : pairs(list.flatMap((x, i) => (i % 2 ? [] : [i + 1 < list.length ? Math.fround(x + list[i + 1]) : x]))));
+
+/** w after steps of w - mean over 4 blocks of the sum of their rows, by so many processes; what each sends, and what it sends back, is rounded. */
+const simulate = (batchesOfRows, ranks, feedback) => {
+  const w = new Float32Array(10);
+  const [given, back] = [Array.from({ length: ranks }, () => feedback && []), feedback && []];
+  for (const rows of batchesOfRows)
+    for (let i = 0; i < w.length; i++) {
+      const blocks = [0, 1, 2, 3].map((b) => Math.fround(rows[2 * b][i] + rows[2 * b + 1][i]));
+      const own = given.map((left, r) => rounded(pairs(blocks.slice(r * 4 / ranks, (r + 1) * 4 / ranks)), left, i));
+      w[i] -= Math.fround(rounded(pairs(own), back, i) / 4);
+    }
+  return [...w];
+};
+
+test('gradients as bfloat16: rounded twice, and what is left over goes into the next step', async () => {
+  const step = sn.trainStep((w, x) => w.mul(x).sum(), optim.sgd({ lr: 1 }), { blocks: 4 });
+  const data = () => sn.data.fromArrays([SETS.flat.x()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true }).repeat().start();
+  const items = data();
+  const [rows, steps] = [[], 200];
+  for (let i = 0; i < steps; i++) rows.push((await items.next()).value[0].toArray());
+  await items.return();
+  const [name, out] = [file('linear.step'), file('linear.safetensors')];
+  writeFileSync(name, step.export(step.init(sn.zeros([10])), SETS.flat.x().slice([0, 0], [BATCH, 10])));
+  const reach = (ranks, ...more) => {
+    const { status, stderr } = train(ranks, [name, '--data', file('flat-x.npy'), '--seed', SEED, '--steps', steps, '--out', out, ...more]);
+    assert.deepEqual([status, stderr], [0, '']);
+    const { tensors } = sn.io.safetensors.decode(readFileSync(out));
+    return Object.values(tensors)[0].toArray();
+  };
+  const exact = reach(1);
+  for (const ranks of [2, 4]) {
+    const w = reach(ranks, '--gradients', 'bfloat16');
+    assert.deepEqual(w, simulate(rows, ranks, true));
+    const error = (a) => Math.max(...a.map((x, i) => Math.abs(x - exact[i])));
+    assert.ok(error(w) < error(simulate(rows, ranks, false)) / 2, `${error(w)}, ${error(simulate(rows, ranks, false))}`);
+    assert.deepEqual(reach(ranks, '--gradients', 'float32'), exact);
+  }
+  assert.deepEqual(reach(1, '--gradients', 'bfloat16'), exact);
+});
+
+test('gradients as bfloat16 are half as many bytes, and a network learns as well by them', async () => {
+  const args = await exported(mlp({ blocks: 4 }));
+  const megabytes = [];
+  const last = [];
+  for (const type of ['float32', 'bfloat16']) {
+    const csv = file(`${type}.csv`);
+    const { status, stdout, stderr } = train(4, [...args.slice(0, -1), 200, '--losses', csv, '--gradients', type]);
+    assert.deepEqual([status, stderr], [0, '']);
+    megabytes.push(Number(/exchanged ([\d.]+) MB/.exec(stdout)[1]));
+    last.push(sn.tensor(lossesIn(csv).slice(-6)).mean().item());
+  }
+  assert.ok(Math.abs(megabytes[1] / megabytes[0] - 0.5) < 0.1, `${megabytes}`);
+  assert.ok(last[1] < 1.2 * last[0] + 0.01, `${last}`);
+});
+
+/* ---- machines that differ ---- */
+
+/** Two processes, each with what comes before the tool, and arguments of its own. */
+const trainMixed = (args, each) =>
+  run('mpirun', [...MPIRUN, ...each.flatMap(({ before = [], more = [] }, i) => [...(i ? [':'] : []), '-n', 1, ...before, TOOL, ...args, '--threads', 1, ...more])]);
+
+test('in strict mode processes with other instruction sets reach the same bits', async () => {
+  const model = mlp({ blocks: 4 });
+  const out = file('mixed.safetensors');
+  const { status, stderr } = trainMixed([...await exported(model), '--out', out], [{ more: ['--isa', 'generic'] }, { more: ['--isa', 'avx2'] }]);
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.deepEqual(readFileSync(out), (await trainHere(model, STEPS)).params);
+});
+
+test('processes whose parameters part are ended before a checkpoint has them', async () => {
+  const shim = file('flips.so');
+  const { status: made, stderr: said } = run('mpicc', ['-shared', '-fPIC', '-o', shim, join(root, 'tests/mpi/flips.c')]);
+  assert.equal(made, 0, said);
+  const kept = file('parted');
+  const args = [...await exported(mlp({ blocks: 4 })), '--checkpoint', kept, '--every', 20];
+  const { status, stderr } = trainMixed(args, [{}, { before: ['env', `LD_PRELOAD=${shim}`] }]);
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /^sinter-train: process 1 has another state than process 0 after step 20: .*deterministic: true.*\n$/);
+  assert.ok(!existsSync(join(kept, 'checkpoint-0.safetensors')));
+  assert.equal(trainMixed(args, [{}, {}]).status, 0, 'without the fault');
+});
+
+/* ---- ends ---- */
+
+test('training goes on from a checkpoint with another number of processes', async () => {
+  const model = cnn({ blocks: 4 });
+  const args = (await exported(model)).slice(0, -1);
+  const [kept, out] = [file('resumed'), file('resumed.safetensors')];
+  for (const [ranks, steps] of [[2, 6], [4, 11], [1, 17], [2, STEPS]]) {
+    const { status, stderr } = train(ranks, [...args, steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out]);
+    assert.deepEqual([status, stderr], [0, '']);
+  }
+  assert.deepEqual(readFileSync(out), (await trainHere(model, STEPS)).params);
+});
+
+/** Processes of the tool whose parent is this one. */
+const childrenOf = (pid) => run('pgrep', ['-P', pid]).stdout.trim().split('\n').filter(Boolean).map(Number);
+
+const until = async (test, what) => {
+  for (let i = 0; i < 400; i++) {
+    const found = test();
+    if (found) return found;
+    await wait(25);
+  }
+  throw new Error(`never: ${what}`);
+};
+
+for (const victim of [0, 1])
+  test(`where process ${victim} is killed all end, and training goes on from the last checkpoint`, async () => {
+    const model = cnn({ blocks: 4 });
+    const args = (await exported(model)).slice(0, -1);
+    const [kept, out] = [file(`killed-${victim}`), file(`killed-${victim}.safetensors`)];
+    const child = spawn('mpirun', [...MPIRUN, '-n', 2, TOOL, ...args, 1e6, '--threads', 1, '--checkpoint', kept, '--every', 5].map(String), { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve([code, signal])));
+    const pids = await until(() => existsSync(join(kept, 'checkpoint-1.safetensors')) && childrenOf(child.pid), 'a checkpoint');
+    assert.equal(pids.length, 2);
+    process.kill(pids[victim], 'SIGKILL');
+    const [code] = await ended;
+    assert.notEqual(code, 0);
+    await until(() => pids.every((pid) => !existsSync(`/proc/${pid}`)), 'the others end');
+    const kill = await readSteps(args, kept);
+    const { status } = train(4, [...args, kill + 3, '--checkpoint', kept, '--resume', '--out', out]);
+    assert.equal(status, 0);
+    assert.deepEqual(readFileSync(out), (await trainHere(model, kill + 3)).params);
+  });
+
+/** At which step the newest checkpoint is: going on to none says it. */
+const readSteps = async (args, kept) => {
+  const { stderr } = run(ALONE, [...args, 0, '--checkpoint', kept, '--resume']);
+  return Number(/is at step (\d+) already/.exec(stderr)[1]);
+};
+
+test('a signal ends all at the same step, with a checkpoint', async () => {
+  const args = (await exported(mlp({ blocks: 4 }))).slice(0, -1);
+  const kept = file('signalled');
+  const child = spawn('mpirun', [...MPIRUN, '-n', 2, TOOL, ...args, 1e6, '--threads', 1, '--checkpoint', kept, '--every', 1e6].map(String), { stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const pids = await until(() => childrenOf(child.pid).length === 2 && childrenOf(child.pid), 'two processes');
+  await wait(1500);
+  process.kill(pids[1], 'SIGINT'); // one of them alone: all hear of it
+  assert.equal(await ended, 130);
+  assert.ok(await readSteps(args, kept) > 0);
+});
+
+/* ---- what is wrong ---- */
+
+test('processes with different files or arguments end together, with one line that says so', async () => {
+  const args = await exported(mlp({ blocks: 4 }));
+  const other = await exported(mlp({ blocks: 2 }));
+  const one = (given) => ['-n', 1, TOOL, ...given, '--threads', 1];
+  const seeded = args.map((arg) => (arg === SEED ? SEED + 1 : arg));
+  const longer = [...args.slice(0, -1), STEPS + 1];
+  for (const wrong of [other, seeded, longer]) {
+    const { status, stderr } = run('mpirun', [...MPIRUN, ...one(args), ':', ...one(wrong)]);
+    assert.equal(status, 3, stderr);
+    assert.match(stderr, /sinter-train: process 1 has another step, other data or other arguments than process 0\n/);
+    assert.equal(stderr.match(/sinter-train:/g).length, 1, stderr);
+  }
+});
+
+test('what is wrong for all is said once', async () => {
+  const args = await exported(mlp({ blocks: 4 }));
+  const cases = [
+    [3, args, 3, /4 blocks cannot be shared by 3 processes/],
+    [8, args, 3, /4 blocks cannot be shared by 8 processes/],
+    [2, await exported(mlp({})), 3, /it was made for one process; .*blocks: 2/],
+    [2, ['/no/step', '--steps', 1], 3, /cannot read \/no\/step/],
+    [2, [...args, '--out', '/no/folder/out'], 5, /cannot write \/no\/folder\/out/],
+  ];
+  for (const [ranks, given, code, message] of cases) {
+    const { status, stderr } = train(ranks, given);
+    assert.equal(status, code, stderr);
+    assert.match(stderr, message);
+    assert.equal(stderr.match(/sinter-train:/g).length, 1, stderr);
+  }
+});

@@ -1,0 +1,23 @@
+/* collectives_mpi.h - the exchanges of steps over MPI, while the steps go on. */
+#ifndef TRAIN_COLLECTIVES_MPI_H
+#define TRAIN_COLLECTIVES_MPI_H
+
+#include <mpi.h>
+
+#include "group.h"
+
+sn_processes collectives_open(int ranks, int rank);
+void collectives_close(void);
+
+/* From now on sums of floats travel as bfloat16. */
+void collectives_round(void);
+
+/* The next exchange is the first one of a step. */
+void collectives_next_step(void);
+
+group_times collectives_measured(void);
+
+/* Until a request is over, giving the core to who has work. */
+void collectives_wait(MPI_Request *request);
+
+#endif
