@@ -95,7 +95,8 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   kernel->stages[0] = (sn_stage){.units = units};
   if (is_product(g)) {
     small = fits(SN_QUANT_ROWS, s->k, 2, &p->unpacked_offset, &kernel->worker_bytes) &&
-            fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes);
+            fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes) &&
+            !sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes);
     p->totals_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
     kernel->n_stages = 2;
     kernel->stages[0].units = pieces(rows, rows_of_unit(s->k));

@@ -4,9 +4,10 @@
  *   part p of four unpacked rows   q:      row 0: 32 int16 | row 1 | row 2 | row 3
  *                                  scales: 4 scales | 4 mins
  *
- * A lane of the sums is a row. So the order within a part, in which integers are added, is free: of 16 numbers those at
- * even places lie first, then those at odd ones, since bytes come apart so. Vectors of 32 bytes have 8 numbers of two rows
- * side by side, and so have unpacked rows then. */
+ * A lane of the sums is a row, or of packed rows a part of one, since memory is read fastest in its order. So the order
+ * within a part, in which integers are added, is free: of 16 numbers those at even places lie first, then those at odd ones,
+ * since bytes come apart so. Vectors of 32 bytes have 8 numbers of two rows side by side, and so have unpacked rows then; of
+ * small packed blocks they have two blocks of a row. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
@@ -23,7 +24,9 @@ typedef struct sn_quant_rows {
   float *scales;
 } sn_quant_rows;
 
-/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. */
+/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. Behind all of it there are
+ * SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
+#define SN_QUANT_BEHIND_X (3 * SN_PART * sizeof(int16_t))
 typedef struct sn_quant_x {
   int16_t *q;
   float *scales;

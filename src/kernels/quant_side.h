@@ -33,6 +33,9 @@ static inline vec_ints sums_of(const rows_ints v[4]) {
                      __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
   return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
 }
+
+/* The same of the rows side by side. */
+static inline void sums_of_each(const rows_ints v[4], vec_ints out[SIDE]) { out[0] = sums_of(v); }
 #else
 static inline rows_shorts side_by_side(const vec_shorts v[SIDE]) {
   return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -46,6 +49,18 @@ static inline vec_ints sums_of(const rows_ints v[2]) {
   const rows_ints a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13) +
                       __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
   return __builtin_shufflevector(a, a, 0, 4, 1, 5) + __builtin_shufflevector(a, a, 2, 6, 3, 7);
+}
+
+/* The sums of v[i], i < 4, each in its lane: of the row that is first, and of the other. */
+static inline void sums_of_each(const rows_ints v[4], vec_ints out[SIDE]) {
+  const rows_ints a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13) +
+                      __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
+  const rows_ints b = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13) +
+                      __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
+  const rows_ints c = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+                      __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  out[0] = __builtin_shufflevector(c, c, 0, 1, 2, 3);
+  out[1] = __builtin_shufflevector(c, c, 4, 5, 6, 7);
 }
 #endif
 
