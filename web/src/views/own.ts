@@ -4,7 +4,7 @@ import type { About, Drawing } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
 import { rgb } from './colour.ts';
 import { create, element, setText } from './dom.ts';
-import { significant } from './format.ts';
+import { short, significant } from './format.ts';
 
 type Of<K extends Drawing['kind']> = Extract<Drawing, { kind: K }>;
 type Draw = (drawing: Drawing) => void;
@@ -13,7 +13,10 @@ const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
 /** Of a plane, in pixels. */
 const PLANE_SIDE = 288;
 const DOT = 2.6;
-const TICKS = [[-100, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 100]];
+/** Multiples of each step, from few marks to many. */
+const TICKS = [100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1].map((step) => Array.from({ length: 201 }, (_, i) => Number(((i - 100) * step).toPrecision(6))));
+/** Values that stay above this share of the largest are shown without 0. */
+const FAR_FROM_0 = 0.5;
 
 /** Of a plane's two sides, and of what lies between. */
 function palette(): { sides: [number[], number[]]; middle: number[] } {
@@ -81,6 +84,12 @@ function keyOf(names: string[]): HTMLElement {
   return create('p', 'key', ...parts);
 }
 
+/** With 0, but where all values are far from it. */
+function rangeOf(min: number, max: number): [number, number] {
+  const room = 0.1 * (max - min);
+  return min > FAR_FROM_0 * max && room > 0 ? [min - room, max + room] : [Math.min(min, -0.1), Math.max(max, 0.1)];
+}
+
 function drawCurves(box: HTMLElement): Draw {
   let chart: Chart | null = null;
   return (drawing) => {
@@ -90,9 +99,9 @@ function drawCurves(box: HTMLElement): Draw {
       group: 'own',
       hasSteps: false,
       least: 0,
-      y: { range: (_, min, max) => [Math.min(min ?? 0, -0.1), Math.max(max ?? 0, 0.1)] },
-      marks: TICKS,
-      mark: (value) => significant(value, 2),
+      y: { range: (_, min, max) => rangeOf(min ?? 0, max ?? 0) },
+      marks: (max) => TICKS.filter((list) => list[list.length - 1] >= max),
+      mark: (value) => short(value),
       value: (value) => significant(value, 3),
       unit: 'at',
       lines: lines.map(({ name }, i) => ({ label: name, colour: colourOf(i), width: 2, points: false })),

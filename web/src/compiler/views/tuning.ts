@@ -4,7 +4,7 @@
 
 import type { Tuning, Trial } from 'sinter';
 import { create, element, setText } from '../../views/dom.ts';
-import { count, plural, significant } from '../../views/format.ts';
+import { count, plural, short, significant } from '../../views/format.ts';
 import { isForDevice, type Report } from '../report.ts';
 
 export interface Tunable {
@@ -24,7 +24,7 @@ const OUTCOMES: Record<Trial['outcome'], string> = {
   refused: 'cannot be compiled',
 };
 
-const factorOf = ({ factor }: Trial): string => (factor === 0 ? 'off' : `× ${factor}`);
+const factorOf = ({ factor }: Trial): string => (factor === 0 ? 'off' : `× ${short(factor)}`);
 
 function row(trial: Trial): HTMLElement {
   const { knob, what, outcome, chosen, ms, bestMs } = trial;
@@ -34,6 +34,16 @@ function row(trial: Trial): HTMLElement {
   const made = create('tr', '', head, create('td', '', chosen ? 'kept' : OUTCOMES[outcome]), time(ms), time(bestMs));
   made.dataset.outcome = chosen ? 'kept' : outcome;
   return made;
+}
+
+/** What was run, what is kept first; behind it how many made no difference to the kernels. */
+function rows(trials: readonly Trial[]): HTMLElement[] {
+  const others = trials.filter(({ outcome }) => outcome === 'same').length;
+  const made = trials.filter(({ outcome }) => outcome !== 'same').sort((a, b) => Number(b.chosen) - Number(a.chosen)).map(row);
+  if (others === 0) return made;
+  const cell = create('td', 'others', `${plural(others, 'other choice')} would make the same kernels of this program.`);
+  cell.colSpan = 4;
+  return [...made, create('tr', '', cell)];
 }
 
 /** In words: what is kept, and what that brought. */
@@ -73,7 +83,7 @@ export class TuningView {
   private present(tuning: Tuning | null): void {
     setText(this.note, tuning === null ? 'Finds out which form of the program is the quickest on this machine, by some hundreds of runs.' : words(tuning));
     this.note.dataset.done = String(tuning?.done ?? false);
-    this.rows.replaceChildren(...(tuning?.trials ?? []).map(row));
+    this.rows.replaceChildren(...rows(tuning?.trials ?? []));
     element('tuning-table').hidden = tuning === null || tuning.trials.length === 0;
   }
 
