@@ -47,12 +47,13 @@ export class LayersView {
   private last: LayersReport | null = null;
 
   constructor() {
-    this.findings.setAttribute('role', 'status');
+    const news = create('div', '', this.findings); // a list that is news is no list any more
+    news.setAttribute('role', 'status');
     const { layers, activations } = this.lists;
     layers.dataset.testid = 'inside-layer-rows';
     activations.dataset.testid = 'inside-activation-rows';
     this.findings.dataset.testid = 'inside-findings';
-    this.element.append(this.summary, this.findings, create('h4', '', 'Parameters'), layers, create('h4', '', 'Activations'), activations, this.note);
+    this.element.append(this.summary, news, create('h4', '', 'Parameters'), layers, create('h4', '', 'Activations'), activations, this.note);
   }
 
   clear(): void {
