@@ -37,6 +37,8 @@ export interface MemoryInfo {
   programs: number;
   programHits: number;
   programMisses: number;
+  /** Buffers of a graphics processor: values there, and those that wait for the next ones of their size. */
+  deviceBytes: number;
 }
 
 export function memory(): MemoryInfo {
@@ -45,7 +47,7 @@ export function memory(): MemoryInfo {
   const [bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses] = rt
     .receive(0, 7)
     .map((word) => word >>> 0) as [number, number, number, number, number, number, number];
-  return { bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses };
+  return { bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses, deviceBytes: rt.device?.bytes ?? 0 };
 }
 
 /**

@@ -5,7 +5,7 @@
 // and a tensor of the CPU that the function captures is brought over, once.
 
 import { checkChoice } from './check.js';
-import { SinterError } from './errors.js';
+import { SinterError, WorkerError } from './errors.js';
 import type { Program } from './program.js';
 import type { DeviceSpan } from './profile.js';
 import type { WasmSource } from './runtime/loader.js';
@@ -26,6 +26,16 @@ export interface DeviceInfo {
   arithmetic: Readonly<Record<'nan' | 'infinities' | 'unequalNan' | 'subnormals' | 'fusedMultiplyAdd', boolean>>;
   /** Of programs compiled for 'auto', the last 64. */
   choices: readonly ChoiceInfo[];
+  /** Of products that were timed, the last 64. */
+  shaders: readonly ShaderChoice[];
+}
+
+/** Which of the shaders that a product may have was the fastest. */
+export interface ShaderChoice {
+  kernel: string;
+  /** Of a run of each, by their numbers; null where the driver refused it. */
+  ms: readonly (number | null)[];
+  chosen: number;
 }
 
 /** A device for init({ device }): webgpu() of sinter/webgpu makes one. */
@@ -45,16 +55,24 @@ export interface Device {
   readonly buffers: number;
   /** @internal Memory that the threads of a workgroup are to share; 0: none. */
   readonly sharedBytes: number;
-  /** @internal The first bytes of a buffer, when all that was submitted is done. */
-  read(buffer: number, bytes: number): Promise<ArrayBuffer>;
+  /** @internal The first bytes of a buffer, when all that was submitted is done; what: it is, in errors. */
+  read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer>;
+  /** @internal A tensor of the CPU is being read at once, which those that lie there cannot be. */
+  readAtOnce(t: Tensor): void;
+  /** @internal Why it was lost, or ''. */
+  readonly lost: string;
+  /** @internal Bytes of its buffers. */
+  readonly bytes: number;
   /** @internal */
   describe(): DeviceInfo;
   /** @internal For a profile: from now on, until what it returns is called. */
   watch(): () => Promise<DeviceSpan[]>;
-  /** @internal Whether init goes on without it where there is none. */
+  /** @internal Whether programs for it run on the CPU where there is none, or it was lost. */
   readonly isOptional: boolean;
   /** @internal For device 'auto': the program of the CPU, or one for the device, whichever is faster. */
   choose(op: string, here: Program, donated: readonly boolean[], make: () => Program): Choice;
+  /** @internal For debugging: runs a program for it, and tests the results against those of the CPU's. */
+  test(op: string, there: Program, make: () => Program): (inputs: readonly Tensor[]) => Tensor[];
   /** @internal Until when values are better not read, as programs are being timed; or null. */
   readonly pause: Promise<void> | null;
 }
@@ -63,6 +81,8 @@ export interface Device {
 export interface Choice {
   /** The one for a call with these. */
   of(inputs: readonly Tensor[]): Program;
+  /** Told what that made. */
+  made(outputs: readonly Tensor[]): void;
   release(): void;
 }
 
@@ -77,15 +97,30 @@ export interface ChoiceInfo {
 }
 
 const DEVICES: readonly DeviceName[] = ['cpu', 'webgpu'];
+/** Tensors that an error names. */
+const MOST_NAMED = 4;
 const numberOf = (device: DeviceName): number => DEVICES.indexOf(device);
 
-/** Refuses a device that init was not given. */
+/** Where what is asked for on a device is to be: on the CPU where it may be missing (webgpu({ fallback: true })) and there is
+ *  none, or it was lost. Refuses a device that init was not given. */
 export function checkDevice(op: string, device: unknown): DeviceName {
   const name = DEVICES[checkChoice(op, 'device', device, DEVICES)]!;
-  if (name === 'cpu' || runtime().device?.name === name) return name;
+  const { device: given, isDeviceMissing } = runtime();
+  if (name === 'cpu' || isDeviceMissing || (given?.isOptional && given.lost)) return 'cpu';
+  if (given?.name === name) return name;
   throw new SinterError('argument', op, `device: there is no ${name}`, {
     hint: "import { webgpu } from 'sinter/webgpu' and await sn.init({ device: webgpu() }) first",
   });
+}
+
+/** Refuses tensors that lay on a device that was lost. */
+export function checkNotLost(op: string, tensors: readonly Tensor[]): void {
+  const { device } = runtime();
+  if (!device?.lost) return;
+  const lost = tensors.filter((t) => t.device !== 'cpu').map(String);
+  const which = lost.length > MOST_NAMED ? `${lost.slice(0, MOST_NAMED).join(', ')} and ${lost.length - MOST_NAMED} more` : lost.join(', ');
+  if (lost.length === 0 && device.isOptional) return;
+  throw new WorkerError(op, `the device was lost${which && `, and with it ${which}`}: ${device.lost}`, { hint: 'await sn.init() asks for the device again' });
 }
 
 /** Of programs for a device: they are of use as long as this stays. What they captured here was brought over, and is lost

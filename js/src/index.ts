@@ -60,7 +60,7 @@ export {
 } from './train.js';
 export type { StepResult, TrainState } from './trainstate.js';
 export type { CompileOptions } from './program.js';
-export type { Choice, ChoiceInfo, Device, DeviceInfo, DeviceName } from './device.js';
+export type { Choice, ChoiceInfo, Device, DeviceInfo, DeviceName, ShaderChoice } from './device.js';
 export type { Precision } from './precision.js';
 export type { PrecisionReport } from './optim/masters.js';
 export {
@@ -84,6 +84,7 @@ export type { SourcePlace } from './calls.js';
 export {
   profile,
   type ChromeTrace,
+  type DeviceKernel,
   type DeviceSpan,
   type Gaps,
   type Interval,

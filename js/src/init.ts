@@ -108,7 +108,10 @@ export async function init(given?: InitOptions): Promise<Info> {
     });
   }
   await started.done;
-  await runtime().device?.open(); // again, where it was lost
+  const { device } = runtime();
+  await device?.open().catch((error: unknown) => { // again, where it was lost
+    if (!device.isOptional) throw error;
+  });
   return info();
 }
 
@@ -119,11 +122,13 @@ export function info(): Info {
   const failures = [...(rt.workers?.failures ?? [])];
   rt.exports.sinter_caches();
   const [cached, hits, misses, evicted, live, bytes, shared, refused] = rt.receive(0, 8) as CacheCounts;
+  const isGone = rt.device?.isOptional && rt.device.lost !== '';
+  if (rt.device?.lost) failures.push(`device: it was lost: ${rt.device.lost}`);
   if (refused > 0) failures.push(`jit: ${refused} modules of run-time code were refused`);
   return {
     ...known,
     threads: rt.workers?.count ?? 1,
-    device: rt.device?.describe() ?? null,
+    device: isGone ? null : (rt.device?.describe() ?? null),
     reasons: [...known.reasons, ...failures],
     programs: { cached, hits, misses, evicted },
     modules: { live, bytes, hits: shared, refused },
@@ -274,7 +279,7 @@ async function start(given: InitOptions): Promise<void> {
       workers = null;
     }
     if (workers) await enterPool(workers, choice, exports, clockBase);
-    const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options), options.device ?? null);
+    const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options), options.device ?? null, missing.length > 0);
     choice.reasons.push(...missing);
     facts = describe(ready, choice, options);
     setRuntime(ready);

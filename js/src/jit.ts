@@ -7,7 +7,8 @@
 
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
-import { checkDevice, deviceTimes, tracingFor, type Choice } from './device.js';
+import { debugLevel } from './debug.js';
+import { checkDevice, checkNotLost, deviceTimes, tracingFor, type Choice } from './device.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
@@ -77,9 +78,21 @@ interface Compiled {
   result: TreeShape;
   /** For device 'auto', where there is a device. */
   choice?: Choice | undefined;
+  /** How its first run is tested, for debugging. */
+  test?: ((inputs: readonly Tensor[]) => Tensor[]) | undefined;
 }
 
-const run = ({ program, choice }: Compiled, inputs: readonly Tensor[]): Tensor[] => (choice?.of(inputs) ?? program).run(inputs);
+function run(compiled: Compiled, inputs: readonly Tensor[]): Tensor[] {
+  const { program, choice, test } = compiled;
+  if (test) {
+    compiled.test = undefined;
+    return test(inputs);
+  }
+  if (!choice) return program.run(inputs);
+  const outputs = choice.of(inputs).run(inputs);
+  choice.made(outputs);
+  return outputs;
+}
 
 function release({ program, choice }: Compiled): void {
   program.release();
@@ -187,6 +200,13 @@ function traceBoth(op: string, f: Traced, args: Flat, options: ProgramOptions): 
   return { ...made, choice: runtime().device?.choose(op, made.program, options.donate, there) };
 }
 
+/** As trace, for the device, where the first run is to be tested against the CPU's. */
+function traceTested(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
+  const made = trace(op, f, args, options);
+  const here = (): Program => compile(op, f, args, { ...options, device: 'cpu', donate: options.donate.map(() => false) }).program;
+  return { ...made, test: runtime().device?.test(op, made.program, here) };
+}
+
 /** Which leaves belong to donated arguments; the tree is that of the list of arguments. */
 function donatedLeaves(args: TreeShape, donate: ReadonlySet<number>): boolean[] {
   if (args.kind !== 'array') return [];
@@ -240,8 +260,12 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const callOf = ({ tensors, shape }: Flat): Call => ({ structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) });
   const keyOf = ({ structure, tensors }: Call): string => `${structure}${tensors.join()}`;
 
-  const traceWith = (args: Flat, donate: boolean[]): Compiled =>
-    (options.device === 'auto' ? traceBoth : trace)(op, (list) => f(...(list as unknown as A)), args, { ...options, donate });
+  const traceWith = (args: Flat, donate: boolean[]): Compiled => {
+    const isThere = options.device === 'webgpu' && checkDevice(op, options.device) !== 'cpu';
+    const how = options.device === 'auto' ? traceBoth : isThere && debugLevel() >= 1 ? traceTested : trace;
+    if (options.device === 'webgpu' && !isThere) checkNotLost(op, args.tensors);
+    return how(op, (list) => f(...(list as unknown as A)), args, { ...options, donate });
+  };
 
   const tell = (call: Call, args: Flat): void => {
     const trace = traces.note(call, args.shape);

@@ -40,12 +40,19 @@ export interface Span {
   end: number;
 }
 
+/** A shader at work, under the name of its kernel. */
+export interface DeviceKernel extends Interval {
+  name: string;
+}
+
 /** A submission to a graphics processor, and when that worked on it. */
 export interface DeviceSpan extends Interval {
   /** Shaders that it started. */
   dispatches: number;
   /** By the device's own clock; else until the host heard of its end. */
   isExact: boolean;
+  /** What it started, in order (the first 2,048); none where the device has no clock. */
+  kernels: readonly DeviceKernel[];
 }
 
 /** Where the time goes that a worker is not in a kernel. */
@@ -215,6 +222,7 @@ function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly Work
     ...runs.map((run) => interval('run', run)),
     ...compiles.map((compile) => interval('compile', compile)),
     ...device.map((span) => interval(`device: ${span.dispatches} dispatches`, span, core + 1)),
+    ...device.flatMap(({ kernels }) => kernels.map((kernel) => interval(kernel.name, kernel, core + 1))),
   ];
   return { displayTimeUnit: 'ms', traceEvents: [...names, ...around, ...events] };
 }

@@ -4,7 +4,7 @@ import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
-import { carry, tracingFor, withAll, type DeviceName } from './device.js';
+import { carry, checkNotLost, tracingFor, withAll, type DeviceName } from './device.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import type { Precision } from './precision.js';
@@ -228,7 +228,10 @@ export class Program {
 
   /** Runs it; returns new tensors. On a page they have their values later. */
   run(inputs: readonly Tensor[]): Tensor[] {
-    if (this.#device !== 'cpu') return withAll('jit', this.#device, inputs, (addresses) => this.#runOn(addresses));
+    if (this.#device !== 'cpu') {
+      checkNotLost('jit', inputs);
+      return withAll('jit', this.#device, inputs, (addresses) => this.#runOn(addresses));
+    }
     const rt = runtime();
     const at = rt.scratch(inputs.length + this.#outputs.length + 1);
     const words = rt.words();

@@ -7,7 +7,7 @@
 
 import { sizeOf } from './axes.js';
 import { isLooking, noteCall } from './calls.js';
-import { carry, checkDevice, deviceOf, here, isElsewhere, type DeviceName } from './device.js';
+import { carry, checkDevice, checkNotLost, deviceOf, here, isElsewhere, type DeviceName } from './device.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, dtypeNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
 import { noticePressure, relievePressure, withRelief } from './pressure.js';
@@ -168,7 +168,7 @@ export class Tensor {
     const { address, meta } = readable(rt, this.read('data'), this.meta);
     try {
       if (rt.device?.pause) await rt.device.pause;
-      if (deviceOf(address) !== 'cpu') return await readBack(rt, address, meta);
+      if (deviceOf(address) !== 'cpu') return await readBack(rt, address, meta, String(this));
       return await withRelief(async () => {
         rt.send([address]);
         rt.ok(rt.exports.sinter_eval_async(1));
@@ -193,18 +193,25 @@ export class Tensor {
   to(device: DeviceName): Tensor | Promise<Tensor> {
     const rt = runtime();
     const address = this.read('to');
-    checkDevice('to', device);
-    if (deviceOf(address) === device) {
+    const where = checkDevice('to', device);
+    if (deviceOf(address) === where) {
       rt.exports.sinter_retain(address);
       return wrap(address, this.#meta);
     }
-    if (device === 'webgpu') return wrap(carry(address, device), this.#meta);
+    if (where === 'webgpu') return wrap(carry(address, where), this.#meta);
+    if (device !== where) checkNotLost('to', [this]);
     return this.data().then((data) => fromElements(data, this.meta));
   }
 
   /** As data, at once: the caller computes what is missing, together with the workers. */
   dataSync(): TensorData {
-    return copySync(this.read('dataSync'), this.meta);
+    return this.#atOnce(this.read('dataSync'));
+  }
+
+  /** What lies at its address, which was read: at once. */
+  #atOnce(address: number): TensorData {
+    runtime().device?.readAtOnce(this);
+    return copySync(address, this.meta);
   }
 
   /** The only element, as a number; a bool gives 0 or 1. */
@@ -216,12 +223,12 @@ export class Tensor {
         hint: 'use dataSync or toArray',
       });
     }
-    return copySync(address, this.meta)[0]!;
+    return this.#atOnce(address)[0]!;
   }
 
   /** The elements as nested arrays of numbers, or of booleans. */
   toArray(): NestedArray {
-    const data = copySync(this.read('toArray'), this.meta);
+    const data = this.#atOnce(this.read('toArray'));
     const { shape, dtype } = this.meta;
     let level: NestedArray[] = dtype === 'bool' ? Array.from(data, Boolean) : Array.from(data);
     for (let axis = shape.length - 1; axis > 0; axis--)
@@ -286,11 +293,11 @@ function copySync(from: number, as: Meta): TensorData {
 }
 
 /** The elements of a tensor of the device. */
-async function readBack(rt: Runtime, address: number, { dtype, shape }: Meta): Promise<TensorData> {
+async function readBack(rt: Runtime, address: number, { dtype, shape }: Meta, what: string): Promise<TensorData> {
   const size = sizeOf(shape);
   const out = newArray(dtype, size);
   const buffer = rt.check(rt.exports.sinter_gpu_buffer(address));
-  out.set(viewOf(dtype, await rt.device!.read(buffer, out.byteLength), 0, size));
+  out.set(viewOf(dtype, await rt.device!.read(buffer, out.byteLength, what), 0, size));
   return out;
 }
 

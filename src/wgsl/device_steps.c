@@ -35,8 +35,8 @@ static sn_status mark(writer *w, sn_device_step_kind kind, uint32_t number) {
   return add(w, (sn_device_step){.kind = (uint32_t)kind, .number = number}, 0);
 }
 
-static sn_status add_shader(writer *w, sn_shader *s, uint32_t sets) {
-  sn_device_step step = {.kind = SN_DEVICE_DISPATCH};
+static sn_status add_step(writer *w, sn_device_step_kind kind, sn_shader *s, uint32_t sets) {
+  sn_device_step step = {.kind = (uint32_t)kind};
   sn_dispatch *d = &step.dispatch;
   SN_TRY(sn_shader_end(s, &d->text));
   d->bindings = s->bindings;
@@ -46,7 +46,12 @@ static sn_status add_shader(writer *w, sn_shader *s, uint32_t sets) {
   memcpy(d->groups, s->groups, sizeof d->groups);
   d->gate = sets ? 0 : s->frame->gate; /* a gate is set, whatever is around it */
   d->asks_rounds = s->asks_rounds;
+  d->name = s->group ? s->group->name : "control";
   return add(w, step, sets);
+}
+
+static sn_status add_shader(writer *w, sn_shader *s, uint32_t sets) {
+  return add_step(w, SN_DEVICE_DISPATCH, s, sets);
 }
 
 static sn_status begin(writer *w, const sn_frame *frame, const sn_group *group, sn_shader **out) {
@@ -81,6 +86,20 @@ static sn_status write_passes(writer *w, const sn_frame *frame, const sn_group *
   return SN_OK;
 }
 
+/* The host times the variants at the first run. Behind a gate the device has the workgroups of one alone. */
+static sn_status write_product(writer *w, const sn_frame *frame, const sn_group *group,
+                               sn_shader *s) {
+  const int variants = frame->gate ? 1 : sn_shader_product_variants(s);
+  SN_TRY(sn_shader_product(s, 0));
+  SN_TRY(add_shader(w, s, 0));
+  for (int v = 1; v < variants && !s->asks_rounds; v++) {
+    SN_TRY(begin(w, frame, group, &s));
+    SN_TRY(sn_shader_product(s, v));
+    SN_TRY(add_step(w, SN_DEVICE_VARIANT, s, 0));
+  }
+  return SN_OK;
+}
+
 static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *group) {
   sn_shader *s;
   if (is_empty(group)) return SN_OK;
@@ -94,7 +113,7 @@ static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *g
   case SN_GROUP_MAP: SN_TRY(sn_shader_map(s)); break;
   case SN_GROUP_REDUCE:
   case SN_GROUP_ROW: SN_TRY(sn_shader_row(s)); break;
-  case SN_GROUP_CONTRACTION: SN_TRY(sn_shader_product(s)); break;
+  case SN_GROUP_CONTRACTION: return write_product(w, frame, group, s);
   case SN_GROUP_CALL: SN_TRY(sn_shader_call(s)); break;
   default: return SN_FAIL(w->arena->env, SN_ERR_INTERNAL, NULL, "the device has no such kernel");
   }

@@ -138,7 +138,11 @@ sn_status sn_shader_row(sn_shader *s);
 int64_t sn_shader_parts(const sn_shader *s);
 sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_join_totals(sn_shader *s, int64_t parts);
-sn_status sn_shader_product(sn_shader *s);
+
+/* Which of several shaders are faster depends on the device; 0 is a fair choice. All add up in the same order. */
+int sn_shader_product_variants(const sn_shader *s);
+sn_status sn_shader_product(sn_shader *s, int variant);
+
 sn_status sn_shader_call(sn_shader *s);
 
 /* ---- shader_call.c: what is shared by calls of one shader and of several ------------------------- */

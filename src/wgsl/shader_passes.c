@@ -8,7 +8,10 @@
  *   cumsum    a thread for each chunk of a line adds it up; a thread for each line adds those up; then each chunk goes on
  *   cumprod   from where the one before it ends. (Products of float32 are left out: one of a chunk may overflow where none
  *             from the beginning does.)
- *   scatter   what it changes is copied, a thread for each element, before a thread for each line writes the updates
+ *   scatter   where a few lines have many updates, those are sorted by their positions, in the order in which they stand; then
+ *             a thread for each element of the result finds its own by bisection. Else what it changes is copied, a thread
+ *             for each element, before a thread for each line writes the updates. Either way an element's updates come one
+ *             after the other, as on the CPU.
  */
 #include "base/format.h"
 #include "wgsl/shader.h"
@@ -18,6 +21,8 @@ enum {
       8192, /* from so many elements on; below, each counts those before it (shader_call.c) */
   LONG_SCAN = 1024,
   LONG_COPY = 1024,
+  MANY_UPDATES = 1024,
+  FEW_LINES = 256, /* with so many threads one for each line will do */
   MOST_LINES = 16384, /* so many threads keep any device busy */
   NAME = 128
 };
@@ -30,8 +35,22 @@ static int log2_of(int64_t n) {
   return log;
 }
 
-/* Places of a line in the network. */
-static int64_t width_of(const sn_group *g) { return (int64_t)1 << log2_of(g->call.length); }
+static bool is_scatter(const sn_group *g) {
+  return sn_op_describe(g->call.op)->kind == SN_CLASS_SCATTER;
+}
+
+/* What a line has to be sorted: elements, or updates. */
+static int64_t sorted_of(const sn_group *g) {
+  return is_scatter(g) ? g->call.lengths[1] : g->call.length;
+}
+
+/* Places of a line in the network, and the network's shaders. */
+static int64_t width_of(const sn_group *g) { return (int64_t)1 << log2_of(sorted_of(g)); }
+
+static int columns_of(const sn_group *g) {
+  const int n = log2_of(sorted_of(g));
+  return n * (n + 1) / 2;
+}
 
 static int64_t chunk_of(const sn_group *g) {
   return (int64_t)1 << (log2_of(g->call.length) + 1) /
@@ -53,6 +72,11 @@ static bool scans_in_chunks(const sn_group *g) {
   return (adds || multiplies) && g->call.length >= LONG_SCAN && sn_group_points(g) < MOST_LINES;
 }
 
+static bool sorts_updates(const sn_shader *s) {
+  const sn_group *g = s->group;
+  return sorted_of(g) >= MANY_UPDATES && sn_group_points(g) < FEW_LINES && has_room(s);
+}
+
 static bool copies_first(const sn_shader *s) {
   const sn_group *g = s->group;
   const uint32_t from = sn_shader_binding_of(s, g->call.operands[0].value);
@@ -63,12 +87,11 @@ static bool copies_first(const sn_shader *s) {
 int sn_shader_passes(const sn_shader *s) {
   const sn_group *g = s->group;
   if (g->kind != SN_GROUP_CALL) return 1;
-  const int columns = log2_of(g->call.length);
   switch (sn_op_describe(g->call.op)->kind) {
   case SN_CLASS_SORT:
-    return g->call.length >= LONG_SORT && has_room(s) ? columns * (columns + 1) / 2 + 2 : 1;
+    return sorted_of(g) >= LONG_SORT && has_room(s) ? columns_of(g) + 2 : 1;
   case SN_CLASS_SCAN: return scans_in_chunks(g) && has_room(s) ? 3 : 1;
-  case SN_CLASS_SCATTER: return copies_first(s) ? 2 : 1;
+  case SN_CLASS_SCATTER: return sorts_updates(s) ? columns_of(g) + 2 : copies_first(s) ? 2 : 1;
   default: return 1;
   }
 }
@@ -90,15 +113,36 @@ static void column_of(int column, uint32_t *block, uint32_t *apart) {
   *apart = 1u << (log - 1 - column);
 }
 
+/* The position that an update is for. */
+static const char *position_of(sn_shader *s, const char *update) {
+  sn_text t = sn_text_in(s->arena);
+  sn_text_add(&t, "position_of(%s, %lld)", sn_shader_call_element(s, 1, update),
+              (long long)s->group->call.length);
+  return sn_shader_text(s, &t);
+}
+
+/* swaps = whether place b of a line goes before place a. */
+static void add_test(sn_shader *s) {
+  if (is_scatter(s->group)) {
+    sn_shader_line(s, "let x = %s;", position_of(s, "a"));
+    sn_shader_line(s, "let z = %s;", position_of(s, "b"));
+    sn_shader_line(s, "swaps = z < x || (b < a && z == x);");
+    return;
+  }
+  sn_shader_line(s, "let x = %s;", sn_shader_call_element(s, 0, "a"));
+  sn_shader_line(s, "let z = %s;", sn_shader_call_element(s, 0, "b"));
+  sn_shader_line(s, "swaps = precedes(z, x) || (b < a && !precedes(x, z));");
+}
+
 static sn_status compare(sn_shader *s, uint32_t b, int column) {
   const sn_group *g = s->group;
-  const long long width = width_of(g), length = g->call.length;
+  const long long width = width_of(g), length = sorted_of(g);
   sn_text block = sn_text_in(s->arena), apart = block;
   uint32_t sizes[2];
   column_of(column, &sizes[0], &sizes[1]);
   sn_spoken_add_constant(&s->spoken, &block, sizes[0]);
   sn_spoken_add_constant(&s->spoken, &apart, sizes[1]);
-  sn_shader_add_precedes(s);
+  if (!is_scatter(g)) sn_shader_add_precedes(s);
   sn_shader_thread_per_point(s, sn_group_points(g) * (width / 2), 1);
   sn_shader_line(s, "let block = i32(%s); let apart = i32(%s);", sn_shader_text(s, &block),
                  sn_shader_text(s, &apart));
@@ -109,9 +153,7 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   sn_shader_line(s, "let a = b%u[here]; let b = b%u[here + apart];", b, b);
   sn_shader_line(s, "var swaps = b < a;"); /* places behind the end of the line stay there */
   sn_shader_line(s, "if (a < %lld && b < %lld) {", length, length);
-  sn_shader_line(s, "let x = %s;", sn_shader_call_element(s, 0, "a"));
-  sn_shader_line(s, "let z = %s;", sn_shader_call_element(s, 0, "b"));
-  sn_shader_line(s, "swaps = precedes(z, x) || (b < a && !precedes(x, z));");
+  add_test(s);
   sn_shader_line(s, "}");
   sn_shader_line(s, "if (swaps == ((low & block) == 0)) {");
   sn_shader_line(s, "b%u[here] = b; b%u[here + apart] = a;", b, b);
@@ -119,19 +161,74 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   return s->status;
 }
 
+/* Writes numbers 0, 1, .. of a line's places, and sorts them. */
+static sn_status sort_numbers(sn_shader *s, uint32_t b, int pass) {
+  const int64_t width = width_of(s->group);
+  if (pass > 0) return compare(s, b, pass - 1);
+  sn_shader_thread_per_point(s, sn_group_points(s->group) * width, 1);
+  sn_shader_line(s, "b%u[p] = p %% %lld;", b, (long long)width);
+  return s->status;
+}
+
 static sn_status sort(sn_shader *s, int pass, int passes) {
   const sn_group *g = s->group;
   const uint32_t b = bind_parts(s, width_of(g), SN_I32);
-  if (pass == 0) {
-    sn_shader_thread_per_point(s, sn_group_points(g) * width_of(g), 1);
-    sn_shader_line(s, "b%u[p] = p %% %lld;", b, (long long)width_of(g));
-    return s->status;
-  }
-  if (pass < passes - 1) return compare(s, b, pass - 1);
+  if (pass < passes - 1) return sort_numbers(s, b, pass);
   sn_shader_call_open_elements(s, g->call.length);
   sn_shader_line(s, "let source = b%u[q * %lld + j];", b, (long long)width_of(g));
   sn_shader_call_store(
       s, "j", g->call.op == SN_OP_argsort ? "source" : sn_shader_call_element(s, 0, "source"));
+  return s->status;
+}
+
+/* ---- scatter ---------------------------------------------------------------------------------- */
+
+/* state = state and what an update makes of it */
+static sn_status add_update(sn_shader *s) {
+  const sn_dtype dtype = s->group->stores[0].target.dtype;
+  const sn_op step = sn_op_describe(s->group->call.op)->step;
+  const char *args[] = {"state", "update"};
+  sn_text e = sn_text_in(s->arena);
+  if (step == SN_OP_NONE)
+    sn_text_add(&e, "update");
+  else
+    SN_TRY(sn_spoken_add_op(&s->spoken, &e, step, dtype, dtype, args, 2));
+  sn_shader_line(s, "let update = %s;", sn_shader_call_element(s, 2, "at"));
+  sn_shader_line(s, "state = %s;", sn_shader_text(s, &e));
+  return s->status;
+}
+
+/* A thread for each element: from the first update that is for it on, as long as they are. */
+static sn_status gather_updates(sn_shader *s, uint32_t b) {
+  const sn_group *g = s->group;
+  const long long width = width_of(g), updates = sorted_of(g);
+  sn_shader_call_open_elements(s, g->call.length);
+  sn_shader_line(s, "var low = 0; var high = %lld;", updates);
+  sn_shader_line(s, "while (low < high) {");
+  sn_shader_line(s, "let middle = (low + high) / 2;");
+  sn_shader_line(s, "let at = b%u[q * %lld + middle];", b, width);
+  sn_shader_line(s, "let is_before = %s < j;", position_of(s, "at"));
+  sn_shader_line(s, "low = select(low, middle + 1, is_before);");
+  sn_shader_line(s, "high = select(middle, high, is_before);");
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "var state = %s;", sn_shader_call_element(s, 0, "j"));
+  sn_shader_line(s, "for (; low < %lld; low++) {", updates);
+  sn_shader_line(s, "let at = b%u[q * %lld + low];", b, width);
+  sn_shader_line(s, "if (%s != j) { break; }", position_of(s, "at"));
+  SN_TRY(add_update(s));
+  sn_shader_line(s, "}");
+  sn_shader_call_store(s, "j", "state");
+  return s->status;
+}
+
+static sn_status scatter(sn_shader *s, int pass, int passes) {
+  if (sorts_updates(s)) {
+    const uint32_t b = bind_parts(s, width_of(s->group), SN_I32);
+    return pass < passes - 1 ? sort_numbers(s, b, pass) : gather_updates(s, b);
+  }
+  if (pass == 1) return sn_shader_scatter_updates(s);
+  sn_shader_call_open_elements(s, s->group->call.length);
+  sn_shader_call_store(s, "j", sn_shader_call_element(s, 0, "j"));
   return s->status;
 }
 
@@ -197,10 +294,6 @@ sn_status sn_shader_pass(sn_shader *s, int pass, int passes) {
   switch (sn_op_describe(g->call.op)->kind) {
   case SN_CLASS_SORT: return sort(s, pass, passes);
   case SN_CLASS_SCAN: return scan(s, pass);
-  default:
-    if (pass == 1) return sn_shader_scatter_updates(s);
-    sn_shader_call_open_elements(s, g->call.length);
-    sn_shader_call_store(s, "j", sn_shader_call_element(s, 0, "j"));
-    return s->status;
+  default: return scatter(s, pass, passes);
   }
 }

@@ -7,6 +7,9 @@
  *     for k: acc[r][c] += a[k][r] * b[k][c]     registers
  *   for r, c: finish(row, column, acc[r][c])    post
  *
+ * Invariant: each total is that of blocks of 512 terms, each added up in order, whatever the shape of tiles: so shaders may be
+ * chosen by the clock.
+ *
  * Factors keep their nests and bounds (im2col without a copy): a place is computed per element that is brought, or per four
  * where those lie one after the other, along k or across it. */
 #include "base/format.h"
@@ -14,7 +17,7 @@
 #include "wgsl/shader.h"
 
 /* Threads are SIDE x SIDE; a thread has `micro` rows and columns. */
-enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 512, UNROLLED = 4, NAME = 96, MOST_BATCH = 65535 };
+enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 512 /* whole BLOCK_K */, UNROLLED = 4, NAME = 96, MOST_BATCH = 65535 };
 
 /* How a thread reads a factor. */
 typedef enum reading { BY_ELEMENT, FOURS_ALONG, FOURS_ACROSS } reading;
@@ -25,11 +28,24 @@ typedef struct tile {
   reading factors[2]; /* fours only where micro is 4 */
 } tile;
 
-static tile choose(const sn_shader *s, int64_t m, int64_t n) {
-  const bool shares = s->frame->program->groups.target->limits.local_bytes > 0;
-  const int64_t least = m < n ? m : n;
-  if (shares && least >= 32)
-    return (tile){.micro = least >= 64 ? 4 : 2, .width = (least >= 64 ? 4 : 2) * SIDE};
+static int64_t smaller_side(const sn_group *g) {
+  const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
+  return m < n ? m : n;
+}
+
+static bool has_tiles(const sn_shader *s) {
+  return s->frame->program->groups.target->limits.local_bytes > 0 && smaller_side(s->group) >= 32;
+}
+
+int sn_shader_product_variants(const sn_shader *s) {
+  return !has_tiles(s) ? 1 : smaller_side(s->group) >= 64 ? 3 : 2;
+}
+
+/* Of few points: smaller tiles have more workgroups. Without tiles caches do what memory does with them. */
+static tile choose(const sn_shader *s, int variant) {
+  const int64_t least = smaller_side(s->group);
+  const int micro = least >= 64 && variant == 0 ? 4 : 2;
+  if (has_tiles(s) && variant != 1) return (tile){.micro = micro, .width = micro * SIDE};
   return (tile){.micro = least >= 16 ? 4 : least >= 4 ? 2 : 1};
 }
 
@@ -289,12 +305,10 @@ static void declare_totals(sn_shader *s, int micro, const char *name) {
     for (int c = 0; c < micro; c++) sn_shader_line(s, "var %s%d%d = %s(0);", name, r, c, type);
 }
 
-/* The terms of one k: a variable, or NULL: none, and what is added to it. */
-static void add_term(sn_shader *s, int micro, const char *name, const char *k, long long more) {
-  char at[SN_SHADER_NAME];
-  sn_format(at, sizeof at, k ? "%s + %lld" : "%s%lld", k ? k : "", more);
+/* The terms of k and so many more. */
+static void add_term(sn_shader *s, int micro, const char *name, int more) {
   sn_shader_line(s, "{");
-  sn_shader_line(s, "let qa = step_a(%s); let qb = step_b(%s);", at, at);
+  sn_shader_line(s, "let qa = step_a(k + %d); let qb = step_b(k + %d);", more, more);
   for (int i = 0; i < micro; i++)
     sn_shader_line(s, "let a%d = at_a(pa%d + qa); let b%d = at_b(pb%d + qb);", i, i, i, i);
   multiply(s, micro, name);
@@ -351,26 +365,34 @@ static int unrolled(const sn_group *g, const tile *t) {
   return UNROLLED;
 }
 
-/* From k = from on, a few at a time; end < 0: to the variable `end`. */
+/* From k = from on to `end`, an expression, a few at a time. */
 static void add_range(sn_shader *s, const tile *t, const char *name, const char *from,
-                      long long end) {
+                      const char *end) {
   const int step = unrolled(s->group, t);
-  if (end < 0)
-    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, step);
-  else
-    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, step);
+  sn_shader_line(s, "var k = %s;", from);
+  sn_shader_line(s, "for (; k <= %s - %d; k += %d) {", end, step, step);
   if (reads_fours(t)) add_four_terms(s, t, name);
-  for (int u = 0; !reads_fours(t) && u < step; u++) add_term(s, t->micro, name, "k", u);
+  for (int u = 0; !reads_fours(t) && u < step; u++) add_term(s, t->micro, name, u);
+  sn_shader_line(s, "}");
+  if (s->group->contraction.k % step == 0) return;
+  sn_shader_line(s, "for (; k < %s; k++) {", end);
+  add_term(s, t->micro, name, 0);
   sn_shader_line(s, "}");
 }
 
-/* A thread for each point of the result, or for a few rows and columns; terms are added in blocks, as those of reductions
- * are. */
+/* total += part, for all. */
+static void join_totals(sn_shader *s, int micro, const char *total, const char *part) {
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++)
+      sn_shader_line(s, "%s%d%d += %s%d%d;", total, r, c, part, r, c);
+}
+
+/* A thread for each point of the result, or for a few rows and columns. */
 static sn_status without_tiles(sn_shader *s, const tile *t, int64_t m, int64_t n) {
   const sn_group *g = s->group;
   const int micro = t->micro;
   const long long k = (long long)g->contraction.k, rows = (m + micro - 1) / micro,
-                  columns = (n + micro - 1) / micro, whole = k / unrolled(g, t) * unrolled(g, t);
+                  columns = (n + micro - 1) / micro;
   sn_shader_thread_per_point(s, sn_group_points(g) / (m * n) * rows * columns, 1);
   sn_shader_line(s, "let first_a = p / %lld %% %lld * %d; let first_b = p %% %lld * %d;", columns,
                  rows, micro, columns, micro);
@@ -383,17 +405,17 @@ static sn_status without_tiles(sn_shader *s, const tile *t, int64_t m, int64_t n
                    (long long)n - 1);
   }
   if (k <= BLOCK_TERMS) {
-    add_range(s, t, "sum", "0", whole);
+    char end[SN_SHADER_NAME];
+    sn_format(end, sizeof end, "%lld", k);
+    add_range(s, t, "sum", "0", end);
   } else {
-    sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", whole, BLOCK_TERMS);
-    sn_shader_line(s, "let end = min(k0 + %d, %lld);", BLOCK_TERMS, whole);
+    sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", k, BLOCK_TERMS);
+    sn_shader_line(s, "let end = min(k0 + %d, %lld);", BLOCK_TERMS, k);
     declare_totals(s, micro, "acc");
-    add_range(s, t, "acc", "k0", -1);
-    for (int r = 0; r < micro; r++)
-      for (int c = 0; c < micro; c++) sn_shader_line(s, "sum%d%d += acc%d%d;", r, c, r, c);
+    add_range(s, t, "acc", "k0", "end");
+    join_totals(s, micro, "sum", "acc");
     sn_shader_line(s, "}");
   }
-  for (long long rest = whole; rest < k; rest++) add_term(s, micro, "sum", NULL, rest);
   finish(s, micro, "sum", 1, m, n);
   return s->status;
 }
@@ -415,8 +437,9 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   sn_shader_line(s, "let batch = i32(group.z);");
   sn_shader_line(s, "var first_a = i32(group.y) * %lld; var first_b = i32(group.x) * %lld;",
                  (long long)t.width, (long long)t.width);
-  for (int r = 0; r < t.micro; r++)
-    for (int c = 0; c < t.micro; c++) sn_shader_line(s, "var acc%d%d = %s(0);", r, c, type);
+  const bool in_blocks = g->contraction.k > BLOCK_TERMS;
+  declare_totals(s, t.micro, "acc");
+  if (in_blocks) declare_totals(s, t.micro, "sum");
   sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", (long long)g->contraction.k,
                  BLOCK_K);
   bring(s, &g->contraction.factors[0], 'a', t.width);
@@ -430,16 +453,24 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   multiply(s, t.micro, "acc");
   sn_shader_line(s, "}");
   sn_shader_line(s, "workgroupBarrier();");
+  if (in_blocks) {
+    sn_shader_line(s, "if ((k0 + %d) %% %d == 0) {", BLOCK_K, BLOCK_TERMS);
+    join_totals(s, t.micro, "sum", "acc");
+    for (int r = 0; r < t.micro; r++)
+      for (int c = 0; c < t.micro; c++) sn_shader_line(s, "acc%d%d = %s(0);", r, c, type);
+    sn_shader_line(s, "}");
+  }
   sn_shader_line(s, "}");
+  if (in_blocks) join_totals(s, t.micro, "sum", "acc");
   sn_shader_line(s, "first_a += y; first_b += x;");
-  finish(s, t.micro, "acc", SIDE, m, n);
+  finish(s, t.micro, in_blocks ? "sum" : "acc", SIDE, m, n);
   return s->status;
 }
 
-sn_status sn_shader_product(sn_shader *s) {
+sn_status sn_shader_product(sn_shader *s, int variant) {
   const sn_group *g = s->group;
   const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
-  tile t = choose(s, m, n);
+  tile t = choose(s, variant);
   SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > MOST_BATCH, SN_ERR_UNSUPPORTED, NULL,
              "%s: the device takes up to %d matrices at once", g->name, MOST_BATCH);
   make_bytes_atomic(s);

@@ -16,6 +16,7 @@ double sn_wgsl_dispatches(const sn_device_steps *steps, size_t k) {
     case SN_DEVICE_ROUNDS: times[depth + 1] = times[depth] * s->number, depth++; break;
     case SN_DEVICE_WHILE: times[depth + 1] = times[depth], depth++; break;
     case SN_DEVICE_END: depth--; break;
+    case SN_DEVICE_VARIANT: break;
     }
   }
   return n;
@@ -47,6 +48,10 @@ void sn_wgsl_print(sn_text *t, const sn_device_steps *steps, size_t k) {
     case SN_DEVICE_ROUNDS: sn_text_add(t, "// %u rounds of {\n", s->number); break;
     case SN_DEVICE_WHILE: sn_text_add(t, "// while gate %u is open {\n", s->number); break;
     case SN_DEVICE_END: sn_text_add(t, "// }\n"); break;
+    case SN_DEVICE_VARIANT:
+      sn_text_add(t, "\n// or, where that is faster:\n");
+      print_dispatch(t, &s->dispatch);
+      break;
     }
   }
   if (!t->data) sn_text_add(t, "// nothing to do\n");

@@ -19,13 +19,15 @@ typedef struct sn_dispatch {
   uint32_t groups[3];
   uint32_t gate;        /* the word of the gates where its workgroups lie; 0: behind none */
   uint32_t asks_rounds; /* 0 or 1: the last binding is their numbers */
+  const char *name;     /* of its kernel */
 } sn_dispatch;
 
 typedef enum sn_device_step_kind {
   SN_DEVICE_DISPATCH,
   SN_DEVICE_ROUNDS, /* what follows, to its end, so many times */
   SN_DEVICE_WHILE,  /* what follows, to its end, while a flag is not 0 */
-  SN_DEVICE_END
+  SN_DEVICE_END,
+  SN_DEVICE_VARIANT /* another dispatch in the place of the one before: the same bits of the same buffers */
 } sn_device_step_kind;
 
 typedef struct sn_device_step {

@@ -13,7 +13,7 @@ enum { BUFFERS = 8, SHARED_BYTES = 16 * 1024, MOST = 256 };
 /* ---- the host -------------------------------------------------------------------------------- */
 
 static struct {
-  int buffers, programs, dispatches, runs, uploads, overlaps, mixed, most_bindings;
+  int buffers, programs, dispatches, variants, runs, uploads, overlaps, mixed, most_bindings;
   uint32_t last_buffer, last_program, gate_words, rounds, whiles, ends;
   const char *refuses; /* what it is to say, if it is to refuse anything */
   size_t most_bytes;
@@ -76,11 +76,15 @@ void sn_gpu_step(uint32_t program, const sn_device_step *step) {
   host.rounds += step->kind == SN_DEVICE_ROUNDS ? step->number : 0;
   host.whiles += step->kind == SN_DEVICE_WHILE;
   host.ends += step->kind == SN_DEVICE_END;
-  if (step->kind != SN_DEVICE_DISPATCH) return;
+  if (step->kind != SN_DEVICE_DISPATCH && step->kind != SN_DEVICE_VARIANT) return;
+  assert_true(d->name && *d->name);
   assert_non_null(strstr(d->text, "fn main"));
   assert_null(strstr(d->text, " % 0;"));
   assert_true(!d->gate || d->gate + 6 <= host.gate_words);
-  host.dispatches++;
+  if (step->kind == SN_DEVICE_VARIANT)
+    host.variants++;
+  else
+    host.dispatches++;
   check_bindings(d);
   for (int i = 0; i < 3; i++) assert_in_range(d->groups[i], 1, 65535);
   for (int i = 0; i < host.n_texts; i++)
@@ -144,6 +148,7 @@ static void test_bindings_keep_the_rules(void **state) {
   assert_int_equal(host.overlaps, 0);
   assert_int_equal(host.mixed, 0);
   assert_in_range(host.most_bindings, 2, BUFFERS);
+  assert_true(host.variants > 0);
   close_device(ctx);
 }
 

@@ -102,6 +102,26 @@ test('a value is read at once before the first waiting, and nothing is kept', as
   assert.ok(sn.memory().tensors <= tensors + 2, `${sn.memory().tensors} tensors, ${tensors} before`);
 });
 
+test('a result that is read at once before the choice keeps the CPU', () => withClock({ cpu: 8, webgpu: 5 }, async () => {
+  const f = sn.jit((x) => x.mul(3).sum(), auto);
+  const x = sn.tensor([1, 2]);
+  assert.equal(f(x).item(), 9);
+  await sn.zeros([1]).data(); // while it would be timed
+  assert.deepEqual([last().device, last().reason], ['cpu', 'results are read at once, before the device was chosen']);
+  for (let i = 0; i < 3; i += 1) assert.equal(f(x).item(), 9);
+  assert.deepEqual(f(sn.tensor([3, 4])).toArray(), 21);
+}));
+
+test('what is saved after the device was chosen runs on the CPU', () => withClock({ cpu: 8, webgpu: 5 }, async () => {
+  const f = sn.jit((x) => x.mul(3).sum(), auto);
+  const x = sn.tensor([1, 2]);
+  await f(x).data();
+  assert.equal(f(x).device, 'webgpu');
+  const g = sn.load(f.save(x));
+  assert.equal(g(x).item(), 9);
+  assert.equal(sn.load(f.save(x.to('webgpu')))(x).item(), 9);
+}));
+
 test('a function that is disposed of while it is timed', async () => {
   const f = sn.jit((x) => x.mul(3), auto);
   const y = f(sn.tensor([1, 2]));

@@ -132,8 +132,54 @@ test('a profile has a lane for the device', async () => {
   });
   assert.deepEqual(device.map(({ dispatches }) => dispatches), [1, 1, 1]);
   device.forEach(({ begin, end }) => assert.ok(begin >= 0 && begin <= end && end <= totalMs, `${begin} to ${end} of ${totalMs}`));
-  assert.equal(toChromeTrace().traceEvents.filter(({ name }) => name === 'device: 1 dispatches').length, 3);
+  const { traceEvents } = toChromeTrace();
+  assert.equal(traceEvents.filter(({ name }) => name === 'device: 1 dispatches').length, 3);
+  assert.equal(traceEvents.filter(({ name }) => name === 'matmul+relu').length, 3);
   assert.deepEqual((await sn.profile(() => sn.ones([3]).add(1).data())).device, []);
+});
+
+test('a profile has the times of each kernel, by the device\'s clock', async () => {
+  const f = sn.jit((x) => sn.softmax(sn.matmul(x, x).relu()).sum({ axis: 0 }), { device: 'webgpu' });
+  const x = sn.random.normal(sn.random.key(1), [96, 96]).to('webgpu');
+  await f(x).data();
+  const names = sn.inspect((t) => sn.softmax(sn.matmul(t, t).relu()).sum({ axis: 0 }), { device: 'webgpu' })(x).kernels
+    .flatMap(({ name, dispatches }) => new Array(dispatches).fill(name));
+  const { device: [span], totalMs } = await sn.profile(() => f(x).data());
+  assert.equal(span.isExact, true);
+  assert.ok(names.length > 1);
+  assert.deepEqual(span.kernels.map(({ name }) => name), names);
+  let before = 0;
+  for (const { begin, end } of span.kernels) {
+    assert.ok(before <= begin && begin <= end && end <= totalMs, `${begin} to ${end} behind ${before}`);
+    before = end;
+  }
+});
+
+test('at most three submissions are under way', async () => {
+  const f = sn.jit((x) => x.mul(0.5).add(1), { device: 'webgpu' });
+  let x = sn.zeros([1000]).to('webgpu');
+  await f(x).data();
+  const before = asked.submissions;
+  for (let i = 0; i < 40; i += 1) x = f(x);
+  assert.ok(asked.submissions - before <= 3, `${asked.submissions - before}`);
+  assert.ok(Math.abs((await x.data())[0] - 2) < 1e-6);
+  assert.equal(asked.submissions - before, 41);
+});
+
+test('memory of the device is counted', async () => {
+  await sn.zeros([1]).to('webgpu').data();
+  const { deviceBytes } = sn.memory();
+  const x = sn.ones([12345]).to('webgpu');
+  assert.equal(sn.memory().deviceBytes - deviceBytes, Math.ceil(12345 * 4 / 256) * 256);
+  x.dispose(); // waits for the next of its size
+  const y = sn.ones([12345]).to('webgpu');
+  assert.equal(sn.memory().deviceBytes - deviceBytes, Math.ceil(12345 * 4 / 256) * 256);
+  y.dispose();
+  const large = sn.zeros([2 ** 26 + 64], { dtype: 'float32' });
+  const there = large.to('webgpu');
+  there.dispose(); // more than what waits may take: destroyed
+  large.dispose();
+  assert.equal(sn.memory().deviceBytes - deviceBytes, Math.ceil(12345 * 4 / 256) * 256);
 });
 
 test('memory is given back', async () => {

@@ -130,6 +130,22 @@ test('scatter changes a copy, one update after the other', async () => {
   want.forEach((list, k) => assertWithin(`result ${k}`, got[k], list, 64, 4));
 });
 
+test('many updates of few lines are sorted by their positions', async () => {
+  const count = 3001;
+  const index = sn.tensor(Int32Array.from({ length: count }, (_, i) => ((i * i) % 61) - (i % 5 === 0 ? 100 : 0)));
+  const updates = sn.random.normal(sn.random.key(4), [count]);
+  const x = sn.random.normal(sn.random.key(3), [100]);
+  const whole = updates.mul(100).astype('int32');
+  const lines = sn.random.normal(sn.random.key(5), [count, 3]);
+  const f = (a, i, u, n, l) => [
+    sn.scatterAdd(a, i, u, { axis: 0 }), sn.scatter(a, i, u, { axis: 0 }), sn.scatterAdd(sn.zeros([100], { dtype: 'int32' }), i, n, { axis: 0 }),
+    sn.scatterAdd(sn.zeros([100, 3]), i, l, { axis: 0 }), sn.scatterAdd(a.astype('float16'), i, u.astype('float16'), { axis: 0 }).astype('float32'),
+  ];
+  const [want, got] = await onBoth(f, [x, index, updates, whole, lines]);
+  want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
+  assert.equal(dispatchesOf((a, i, u) => sn.scatterAdd(a, i, u, { axis: 0 }), x, index, updates), 12 * 13 / 2 + 2);
+});
+
 test('ops along an axis', async () => {
   const x = sn.random.normal(sn.random.key(3), [6, 40]);
   const index = sn.tensor([3, -1, 0, 5, 100, 2], { dtype: 'int32' });

@@ -85,6 +85,8 @@ export class Runtime {
   readonly memoryLimit: number;
   /** Null: there is only the CPU. */
   readonly device: Device | null;
+  /** Whether a device was asked for that may be missing, and is: programs for it run on the CPU. */
+  readonly isDeviceMissing: boolean;
   #words: Int32Array;
   #scratch: number;
   #scratchWords = 0;
@@ -96,10 +98,12 @@ export class Runtime {
     runsAsync: boolean,
     memoryLimit: number,
     device: Device | null,
+    isDeviceMissing: boolean,
   ) {
     this.exports = guarded(exports, workers);
     this.memoryLimit = memoryLimit;
     this.device = device;
+    this.isDeviceMissing = isDeviceMissing;
     this.memory = memory;
     this.workers = workers;
     this.turns = workers ? null : new Turns(this.exports);

@@ -33,6 +33,8 @@ export class Buffers {
   readonly #waiting = new Map<number, Held[]>();
   #waitingBytes = 0;
   #made = 0;
+  /** Of all buffers, those that wait included. */
+  bytes = 0;
 
   constructor(reach: Reach, memory: WebAssembly.Memory, order: Order) {
     this.#reach = reach;
@@ -53,6 +55,7 @@ export class Buffers {
   #make(size: number): Held {
     const { device, runs } = this.#reach;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    this.bytes += size;
     device.pushErrorScope('out-of-memory');
     const held: Held = { buffer: device.createBuffer({ size, usage }), id: ++this.#made, run: 0, failure: null };
     device.popErrorScope().then(
@@ -83,6 +86,7 @@ export class Buffers {
     this.#list[number] = null;
     this.#free.push(number);
     if (failure || this.#waitingBytes + buffer.size > MOST_WAITING) {
+      this.bytes -= buffer.size;
       this.#order.do(() => buffer.destroy());
       return;
     }
@@ -102,12 +106,14 @@ export class Buffers {
   }
 
   #renew(number: number, { size }: GPUBuffer): void {
+    this.bytes -= size;
     this.#list[number] = this.#make(size);
   }
 
   /** All anew, on another device: what was in them is lost. */
   renewAll(why: string): void {
     this.#waiting.clear();
+    this.bytes -= this.#waitingBytes;
     this.#waitingBytes = 0;
     this.#list.forEach((held, number) => {
       if (!held) return;

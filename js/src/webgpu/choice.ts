@@ -2,6 +2,8 @@
 // of its arguments, by turns, and the faster one is kept; until that is known, calls run on the CPU. Reading values waits for
 // it, so that the two have the machine to themselves. A program stays where it is put: its state goes over once.
 //
+// Results that are read at once, before the choice, keep the CPU: those of the device cannot be.
+//
 // Invariant: what goes wrong with the device before, is no error here: the CPU is kept, and says why.
 
 import { SinterError, internals, keep, type Choice, type ChoiceInfo, type Device, type DeviceName, type Tensor } from '../index.js';
@@ -38,16 +40,24 @@ const size = (tensors: readonly Tensor[]): number => tensors.reduce((sum, t) => 
 export class TimedChoice implements Choice {
   readonly #timing: Timing;
   readonly #lost: () => string;
+  readonly #follow: (t: Tensor, choice: TimedChoice) => void;
   readonly #op: string;
   readonly #donated: readonly boolean[];
   #here: Program | null;
   #there: Program | null = null;
   #make: (() => Program) | null;
   #chosen: DeviceName = 'cpu';
+  #isDecided = false;
 
-  constructor(timing: Timing, lost: () => string, ...[op, here, donated, make]: Parameters<Device['choose']>) {
+  constructor(
+    timing: Timing,
+    lost: () => string,
+    follow: (t: Tensor, choice: TimedChoice) => void,
+    ...[op, here, donated, make]: Parameters<Device['choose']>
+  ) {
     this.#timing = timing;
     this.#lost = lost;
+    this.#follow = follow;
     this.#op = op;
     this.#here = here;
     this.#donated = donated;
@@ -61,6 +71,15 @@ export class TimedChoice implements Choice {
     return isThere || this.#chosen !== 'cpu' ? this.#there! : this.#here!;
   }
 
+  made(outputs: readonly Tensor[]): void {
+    if (!this.#isDecided) for (const t of outputs) this.#follow(t, this);
+  }
+
+  /** A result is read at once. */
+  stay(): void {
+    if (!this.#isDecided) this.#keep('cpu', 'results are read at once, before the device was chosen');
+  }
+
   release(): void {
     this.#there?.release();
     this.#there = this.#here = this.#make = null;
@@ -69,6 +88,7 @@ export class TimedChoice implements Choice {
 
   #keep(device: DeviceName, reason: string, times: { cpuMs?: number; deviceMs?: number } = {}): void {
     this.#chosen = device;
+    this.#isDecided = true;
     this.#timing.note({ op: this.#op, device, ...times, reason });
   }
 
@@ -120,7 +140,7 @@ export class TimedChoice implements Choice {
       }
       for (let turn = 0; turn < TURNS && there.ms < HOPELESS * here.ms && here.ms < HOPELESS * there.ms; turn++)
         for (const side of sides) side.ms = Math.min(side.ms, await this.#measure(side));
-      if (!this.#there) return; // released
+      if (!this.#there || this.#isDecided) return; // released, or read at once
       const times = { cpuMs: here.ms, deviceMs: there.ms };
       this.#keep(there.ms < here.ms ? 'webgpu' : 'cpu', 'measured', times);
     } catch (error) {

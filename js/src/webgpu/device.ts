@@ -1,13 +1,16 @@
 // The device: an adapter asked for all that it can do, and what the core does with it.
 
-import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type WasmSource } from '../index.js';
+import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type Tensor, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
 import { TimedChoice, type Timing } from './choice.js';
+import { Flight } from './flight.js';
 import { Order } from './order.js';
 import { probe, type Arithmetic } from './probe.js';
 import { Programs } from './programs.js';
 import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 import { ReadBack } from './readback.js';
+import { SelfTest } from './selftest.js';
+import { Variants } from './variants.js';
 import { Watch } from './watch.js';
 
 /** Limits that are raised to what the adapter has. */
@@ -37,6 +40,7 @@ export interface DeviceOptions {
 
 interface Parts {
   buffers: Buffers;
+  variants: Variants;
   programs: Programs;
   readBack: ReadBack;
   watch: Watch;
@@ -54,6 +58,8 @@ export class GraphicsDevice implements Device {
   times = 0;
   readonly #choices: ChoiceInfo[] = [];
   readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
+  /** What programs made that are still being chosen for. */
+  readonly #undecided = new WeakMap<Tensor, TimedChoice>();
 
   constructor(options: DeviceOptions) {
     this.#options = options;
@@ -61,6 +67,14 @@ export class GraphicsDevice implements Device {
 
   get isOptional(): boolean {
     return this.#options.fallback;
+  }
+
+  get lost(): string {
+    return this.#reach?.lost ?? '';
+  }
+
+  get bytes(): number {
+    return this.#parts?.buffers.bytes ?? 0;
   }
 
   equals(other: Device): boolean {
@@ -96,10 +110,12 @@ export class GraphicsDevice implements Device {
     const before = this.#reach?.lost;
     const reach = Object.assign((this.#reach ??= {} as Reach), { device, lost: '', wrong: '', runs: this.#reach.runs ?? 0 });
     device.addEventListener('uncapturederror', ({ error }) => {
-      if (reach.device === device) reach.wrong ||= error.message;
+      if (reach.device === device) reach.wrong ||= `the device refused what it was given: ${error.message}`;
     });
     void device.lost.then(({ reason, message }) => {
-      if (reach.device === device) reach.lost = message || reason;
+      if (reach.device !== device) return;
+      reach.lost = message || reason;
+      if (this.isOptional) this.times++; // programs are made anew, for the CPU
     });
     if (!this.#parts || !before) return;
     this.#parts.buffers.renewAll(before);
@@ -118,7 +134,7 @@ export class GraphicsDevice implements Device {
   }
 
   get sharedBytes(): number {
-    const shares = this.#options.sharesMemory ?? !IN_SOFTWARE.test(this.describe().adapter);
+    const shares = this.#options.sharesMemory ?? !IN_SOFTWARE.test(this.#adapterName);
     return shares ? this.#reach!.device.limits.maxComputeWorkgroupStorageSize : 0;
   }
 
@@ -128,8 +144,9 @@ export class GraphicsDevice implements Device {
     const buffers = new Buffers(reach, memory, order);
     const readBack = new ReadBack(reach, buffers, order);
     const watch = new Watch(reach);
-    const programs = new Programs(reach, memory, buffers, order, readBack, watch);
-    this.#parts = { buffers, programs, readBack, watch };
+    const variants = new Variants(reach, this.#adapterName);
+    const programs = new Programs(reach, memory, buffers, order, readBack, watch, new Flight(reach), variants);
+    this.#parts = { buffers, variants, programs, readBack, watch };
     return {
       why: (at: number, room: number) => {
         const text = new TextEncoder().encode(this.#why).slice(0, room - 1);
@@ -156,8 +173,12 @@ export class GraphicsDevice implements Device {
     return failure?.status ?? 0;
   }
 
-  read(buffer: number, bytes: number): Promise<ArrayBuffer> {
-    return this.#parts!.readBack.read(buffer, bytes);
+  read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer> {
+    return this.#parts!.readBack.read(buffer, bytes, what);
+  }
+
+  readAtOnce(t: Tensor): void {
+    this.#undecided.get(t)?.stay();
   }
 
   watch(): () => Promise<DeviceSpan[]> {
@@ -171,7 +192,13 @@ export class GraphicsDevice implements Device {
   }
 
   choose(...given: Parameters<Device['choose']>): Choice {
-    return new TimedChoice(this.#timing, () => this.#reach!.lost && lostFailure(this.#reach!.lost).text, ...given);
+    const lost = (): string => this.lost && lostFailure(this.lost).text;
+    return new TimedChoice(this.#timing, lost, (t, choice) => this.#undecided.set(t, choice), ...given);
+  }
+
+  test(...given: Parameters<Device['test']>): ReturnType<Device['test']> {
+    const test = new SelfTest(this.#timing, (text) => (this.#reach!.wrong ||= text), ...given);
+    return (inputs) => test.run(inputs);
   }
 
   #note(choice: ChoiceInfo): void {
@@ -179,16 +206,22 @@ export class GraphicsDevice implements Device {
     if (this.#choices.length > MOST_CHOICES) this.#choices.shift();
   }
 
+  get #adapterName(): string {
+    const { info } = this.#adapter!;
+    return info.description || [info.vendor, info.architecture].filter(Boolean).join(' ') || 'unknown';
+  }
+
   describe(): DeviceInfo {
-    const { info, features } = this.#adapter!;
+    const { features } = this.#adapter!;
     const { limits } = this.#reach!.device;
     return {
       name: this.name,
-      adapter: info.description || [info.vendor, info.architecture].filter(Boolean).join(' ') || 'unknown',
+      adapter: this.#adapterName,
       features: [...features].sort(),
       limits: Object.fromEntries(LIMITS.map((name) => [name, limits[name]])),
       arithmetic: { ...this.#arithmetic! },
       choices: this.#choices.map((choice) => ({ ...choice })),
+      shaders: (this.#parts?.variants.noted ?? []).map((choice) => ({ ...choice })),
     };
   }
 }

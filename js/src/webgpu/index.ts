@@ -11,7 +11,8 @@ export interface WebGpuOptions {
   powerPreference?: 'high-performance' | 'low-power';
   /** Whether the threads of a workgroup share memory. Default: true, but false on adapters in software, which are slow at it. */
   sharesMemory?: boolean;
-  /** Whether init goes on without the device where there is none; sn.info().reasons then says why. Default false. */
+  /** Whether programs for the device run on the CPU where there is none, or it was lost; sn.info().reasons then says why.
+   *  Default false. */
   fallback?: boolean;
 }
 

@@ -4,6 +4,11 @@
 export class Order {
   #last: Promise<void> | null = null;
 
+  /** Whether something waits. */
+  get waits(): boolean {
+    return this.#last !== null;
+  }
+
   /** At once, or when all that waits is over. */
   do(f: () => void): void {
     if (this.#last) this.wait(f);

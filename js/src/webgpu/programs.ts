@@ -1,20 +1,23 @@
 // Programs: steps in their order, with pipelines shared by text, which are made beside what follows. A run is one submission:
-// one pass over all dispatches, loops written out as their rounds. Only a loop that tests what the device computes is cut in
+// one pass over all dispatches (while a profile is made, a pass for each), loops written out as their rounds. Only a loop that tests what the device computes is cut in
 // several: the device is asked whether it goes on, after 4 rounds, then 8 .. 64; rounds behind its end have no workgroups.
 // What a dispatch binds changes only where the caller's buffers do, so groups of bindings are kept by their buffers.
 
 import type { Buffers, Held } from './buffers.js';
+import type { Flight } from './flight.js';
 import type { Order } from './order.js';
 import { Pipelines, type Making } from './pipelines.js';
 import { lostFailure, type Failure, type Reach } from './reach.js';
 import type { ReadBack } from './readback.js';
+import type { Variants } from './variants.js';
 import type { Clock, Watch } from './watch.js';
 
-/** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds. */
-const STEP_WORDS = 12;
+/** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds,
+ *  name. */
+const STEP_WORDS = 13;
 const BINDING_WORDS = 6;
 /** Kinds of steps. */
-const [DISPATCH, ROUNDS, WHILE] = [0, 1, 2];
+const [DISPATCH, ROUNDS, WHILE, END, VARIANT] = [0, 1, 2, 3, 4];
 /** The buffers of the gates, and of partial totals (src/wgsl/frame.h). */
 const GATES = 0xfffffffe;
 const PARTS = 0xfffffffd;
@@ -39,6 +42,8 @@ interface Binding {
 
 interface Dispatch {
   kind: 'dispatch';
+  /** Of its kernel. */
+  name: string;
   making: Making;
   /** Of its bindings, in the letters of pipelines.ts. */
   kinds: string;
@@ -54,6 +59,8 @@ interface Dispatch {
   made: GPUBindGroup[];
   key: string;
   run: number;
+  /** Others of which one may be faster, until that is known. */
+  others: Dispatch[];
 }
 
 type Step = Dispatch | { kind: 'rounds'; count: number; body: Step[] } | { kind: 'while'; flag: number; body: Step[] };
@@ -89,6 +96,8 @@ interface Encoding {
   counted: number;
 }
 
+const withOthers = ({ dispatches }: Program): Dispatch[] => dispatches.flatMap((dispatch) => [dispatch, ...dispatch.others]);
+
 /** The buffers that are made for a run. */
 const made = ({ nArguments }: Program, buffers: (Held | null)[]): Held[] => buffers.slice(nArguments, -1).filter((held) => held !== null);
 
@@ -117,18 +126,31 @@ export class Programs {
   readonly #order: Order;
   readonly #readBack: ReadBack;
   readonly #watch: Watch;
+  readonly #flight: Flight;
+  readonly #variants: Variants;
   readonly #pipelines: Pipelines;
   readonly #list: (Program | null)[] = [null]; // number 0 is none
   /** Runs written down so far. */
   #encodings = 0;
 
-  constructor(reach: Reach, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack, watch: Watch) {
+  constructor(
+    reach: Reach,
+    memory: WebAssembly.Memory,
+    buffers: Buffers,
+    order: Order,
+    readBack: ReadBack,
+    watch: Watch,
+    flight: Flight,
+    variants: Variants,
+  ) {
     this.#reach = reach;
     this.#memory = memory;
     this.#buffers = buffers;
     this.#order = order;
     this.#readBack = readBack;
     this.#watch = watch;
+    this.#flight = flight;
+    this.#variants = variants;
     this.#pipelines = new Pipelines(reach);
   }
 
@@ -144,7 +166,7 @@ export class Programs {
     for (const program of this.#list) {
       if (!program) continue;
       program.isReady = false;
-      for (const dispatch of program.dispatches) Object.assign(dispatch, this.#parts(dispatch.making.code, dispatch.kinds, dispatch.words));
+      for (const dispatch of withOthers(program)) Object.assign(dispatch, this.#parts(dispatch.making.code, dispatch.kinds, dispatch.words));
     }
   }
 
@@ -187,14 +209,16 @@ export class Programs {
       list.push(kind === ROUNDS ? { kind: 'rounds', count, body } : { kind: 'while', flag: count, body });
       program.open.push(body);
       program.hasWhile ||= kind === WHILE;
-    } else {
+    } else if (kind === VARIANT) {
+      program.dispatches.at(-1)!.others.push(this.#dispatch(words.slice(2)));
+    } else if (kind === END) {
       program.open.pop();
     }
   }
 
   #dispatch(words: readonly number[]): Dispatch {
-    const [text, at, nBindings, constants, nConstants, x, y, z, gate, asksRounds] = words as [
-      number, number, number, number, number, number, number, number, number, number,
+    const [text, at, nBindings, constants, nConstants, x, y, z, gate, asksRounds, name] = words as [
+      number, number, number, number, number, number, number, number, number, number, number,
     ];
     const all = this.#words(at, nBindings * BINDING_WORDS);
     const bindings = Array.from({ length: nBindings }, (_, i): Binding => {
@@ -207,6 +231,7 @@ export class Programs {
     const own = this.#words(constants, nConstants);
     return {
       kind: 'dispatch',
+      name: this.#text(name),
       kinds,
       bindings,
       words: own,
@@ -215,14 +240,26 @@ export class Programs {
       gate,
       asksRounds: asksRounds !== 0,
       run: 0,
+      others: [],
     };
   }
 
+  /** Puts the fastest of several shaders in the place of the first, in all of a program's dispatches. */
+  async #choose({ dispatches }: Program): Promise<void> {
+    for (const dispatch of dispatches.filter(({ others }) => others.length > 0)) {
+      const list = [dispatch, ...dispatch.others];
+      const { making, constants, groups, words } = list[await this.#variants.choose(list)]!;
+      for (const each of list) if (each.constants !== constants) each.constants?.destroy();
+      Object.assign(dispatch, { making, constants, groups, words, made: [], key: '', others: [] });
+    }
+  }
+
   forget(number: number): void {
-    const { dispatches, gates, rounds, parts } = this.#list[number]!;
+    const program = this.#list[number]!;
+    const { gates, rounds, parts } = program;
     this.#list[number] = null;
     this.#order.do(() => {
-      for (const { constants } of dispatches) constants?.destroy();
+      for (const { constants } of withOthers(program)) constants?.destroy();
       gates?.destroy();
       rounds?.destroy();
       parts?.destroy();
@@ -280,6 +317,7 @@ export class Programs {
 
   #encode(e: Encoding, dispatch: Dispatch): void {
     const pipeline = dispatch.making.pipeline!;
+    if (e.clock?.turn(dispatch.name)) this.#turn(e);
     if (pipeline !== e.pipeline) e.pass.setPipeline((e.pipeline = pipeline));
     e.pass.setBindGroup(0, this.#group(e, dispatch), dispatch.asksRounds ? [e.at * ROUND_BYTES] : []);
     e.dispatches++;
@@ -322,18 +360,24 @@ export class Programs {
   #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline' | 'clock' | 'dispatches'>): void {
     e.clock = this.#watch.clock();
     e.encoder = this.#reach.device.createCommandEncoder();
-    e.pass = e.encoder.beginComputePass(
-      e.clock ? { timestampWrites: { querySet: e.clock.queries, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } } : {},
-    );
+    e.pass = e.encoder.beginComputePass(e.clock?.pass() ?? {});
     e.pipeline = null;
     e.dispatches = 0;
   }
 
+  /** Another pass, with times of its own. */
+  #turn(e: Encoding): void {
+    e.pass.end();
+    e.pass = e.encoder.beginComputePass(e.clock!.pass());
+    e.pipeline = null;
+  }
+
   #submit(e: Encoding): void {
     e.pass.end();
-    this.#watch.resolve(e.encoder, e.clock);
+    e.clock?.resolve(e.encoder);
     this.#reach.device.queue.submit([e.encoder.finish()]);
     this.#watch.submitted(e.clock, e.dispatches);
+    this.#flight.submitted();
   }
 
   #begin(program: Program, buffers: (Held | null)[]): Encoding {
@@ -346,16 +390,18 @@ export class Programs {
 
   async #runInParts(program: Program, buffers: (Held | null)[]): Promise<void> {
     await Promise.all(program.dispatches.map(({ making }) => making.over));
+    await this.#choose(program);
     const refused = this.#refusal(program);
     if (refused) {
       fail(program, buffers, refused);
       return;
     }
+    await this.#flight.room;
     const e = this.#begin(program, buffers);
     const walk = this.#walk(e, program.steps);
     for (let part = walk.next(true); !part.done; ) {
       this.#submit(e);
-      const flag = await this.#readBack.take({ buffer: program.gates!, failure: null }, part.value * 4, 4);
+      const flag = await this.#readBack.take({ buffer: program.gates!, failure: null }, part.value * 4, 4, 'a loop');
       this.#open(e);
       part = walk.next(new Uint32Array(flag)[0] !== 0);
     }
@@ -385,11 +431,15 @@ export class Programs {
     const buffers = held(numbers);
     const run = ++this.#reach.runs;
     for (const each of made(program, buffers)) Object.assign(each, { run, failure });
-    const waits = program.hasWhile || program.dispatches.some(({ making }) => !making.isOver);
     if (failure) return null;
+    const waits =
+      this.#order.waits ||
+      this.#flight.room !== null ||
+      program.hasWhile ||
+      program.dispatches.some(({ making, others }) => !making.isOver || others.length > 0);
     // Where the device is lost on the way, whoever reads is told.
     if (waits) this.#order.wait(() => this.#runInParts(program, buffers).catch(() => {}));
-    else this.#order.do(() => this.#runWhole(program, buffers));
+    else this.#runWhole(program, buffers);
     return null;
   }
 }

@@ -6,7 +6,7 @@ export interface Reach {
   device: GPUDevice;
   /** Why it was lost, or ''. */
   lost: string;
-  /** What the driver refused first of what is no shader: a defect of this package. */
+  /** What no later value is to be trusted after: what the driver refused first of what is no shader, or a test that failed. */
   wrong: string;
   /** Runs so far. */
   runs: number;
@@ -25,7 +25,9 @@ export const INTERNAL = 7;
 
 export const lostFailure = (why: string): Failure => ({ status: WORKER, text: `the device was lost, and what lay there with it: ${why}` });
 
-export function errorOf(op: string, { status, text }: Failure): SinterError {
+/** what: has no values. */
+export function errorOf(op: string, { status, text: why }: Failure, what: string): SinterError {
+  const text = `${what}: ${why}`;
   if (status === MEMORY) return new OutOfMemoryError(op, text);
   if (status === WORKER) return new WorkerError(op, text, { hint: 'await sn.init() asks for the device again' });
   return new SinterError('internal', op, text);

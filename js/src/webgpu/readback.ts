@@ -35,25 +35,25 @@ export class ReadBack {
   }
 
   /** Values are none where something went wrong before. */
-  #check(failure: Failure | null): void {
+  #check(failure: Failure | null, what: string): void {
     const { lost, wrong } = this.#reach;
-    if (failure) throw errorOf('data', failure);
-    if (lost) throw errorOf('data', lostFailure(lost));
-    if (wrong) throw errorOf('data', { status: INTERNAL, text: `the device refused what it was given: ${wrong}` });
+    if (failure) throw errorOf('data', failure, what);
+    if (lost) throw errorOf('data', lostFailure(lost), what);
+    if (wrong) throw errorOf('data', { status: INTERNAL, text: wrong }, what);
   }
 
-  /** The first bytes of a buffer, as all that was asked for before leaves them. */
-  read(from: number, bytes: number): Promise<ArrayBuffer> {
+  /** The first bytes of a buffer, as all that was asked for before leaves them; what: it is, in errors. */
+  read(from: number, bytes: number, what: string): Promise<ArrayBuffer> {
     if (bytes === 0) return Promise.resolve(new ArrayBuffer(0));
     const held = this.#buffers.get(from);
     return new Promise((resolve, reject) => {
-      this.#order.do(() => void this.take(held, 0, bytes).then(resolve, reject));
+      this.#order.do(() => void this.take(held, 0, bytes, what).then(resolve, reject));
     });
   }
 
   /** The same of any buffer, at once. */
-  async take(from: { buffer: GPUBuffer; failure: Failure | null }, offset: number, bytes: number): Promise<ArrayBuffer> {
-    this.#check(from.failure);
+  async take(from: { buffer: GPUBuffer; failure: Failure | null }, offset: number, bytes: number, what: string): Promise<ArrayBuffer> {
+    this.#check(from.failure, what);
     const { device } = this.#reach;
     const size = Math.ceil(bytes / 4) * 4;
     const staging = this.#take(size);
@@ -63,10 +63,10 @@ export class ReadBack {
     try {
       await staging.mapAsync(GPUMapMode.READ);
     } catch (cause) {
-      this.#check(from.failure);
-      throw errorOf('data', lostFailure(String(cause)));
+      this.#check(from.failure, what);
+      throw errorOf('data', lostFailure(String(cause)), what);
     }
-    this.#check(from.failure);
+    this.#check(from.failure, what);
     const copy = staging.getMappedRange().slice(0, bytes);
     staging.unmap();
     this.#giveBack(staging);

@@ -1,0 +1,106 @@
+// A test of what the device computes, for debugging (setDebug(1) and more): the first run of each program there is repeated
+// on the CPU, with copies of its arguments, and its results are compared. A driver that is wrong is found where it matters,
+// with the kernels and values that people have.
+//
+// Invariant: values are read only when the test is over; after one that failed no value of the device is given out.
+
+import { SinterError, internals, keep, type Device, type Tensor } from '../index.js';
+import type { Timing } from './choice.js';
+
+type Program = internals.Program;
+
+/** How far a float may be off, as a share of the largest value of its tensor: sums in other orders, functions of two builds. */
+const SHARE = 2 ** -10;
+/** Roundings decide comparisons, and what follows from them: so many elements may be others. */
+const ODD_ONES = 0.01;
+
+interface Found {
+  at: number;
+  count: number;
+}
+
+/** Elements that differ, and the first of them. */
+function difference(here: ArrayLike<number>, there: ArrayLike<number>, isInexact: boolean): Found {
+  let most = 0;
+  for (let i = 0; i < here.length; i++) if (Number.isFinite(here[i])) most = Math.max(most, Math.abs(here[i]!));
+  const bound = isInexact ? SHARE * most : 0;
+  const found = { at: -1, count: 0 };
+  for (let i = 0; i < here.length; i++) {
+    const [x, y] = [here[i]!, there[i]!];
+    if (x === y || (Number.isNaN(x) && Number.isNaN(y)) || Math.abs(x - y) <= bound) continue;
+    if (found.count++ === 0) found.at = i;
+  }
+  return found;
+}
+
+export class SelfTest {
+  readonly #timing: Timing;
+  readonly #tell: (text: string) => void;
+  readonly #op: string;
+  readonly #there: Program;
+  readonly #make: () => Program;
+
+  constructor(timing: Timing, tell: (text: string) => void, ...[op, there, make]: Parameters<Device['test']>) {
+    this.#timing = timing;
+    this.#tell = tell;
+    this.#op = op;
+    this.#there = there;
+    this.#make = make;
+  }
+
+  /** Runs the program; what it made is compared later, and readings wait for that. */
+  run(inputs: readonly Tensor[]): Tensor[] {
+    const copy = (t: Tensor): Tensor => keep(internals.copyOf(t, 'webgpu'));
+    const given = inputs.map(copy);
+    const outputs = this.#there.run(inputs);
+    const made = outputs.map(copy);
+    const before = this.#timing.under ?? Promise.resolve();
+    const own = before
+      .then(() => this.#compare(given, made))
+      .finally(() => {
+        if (this.#timing.under === own) this.#timing.under = null;
+      });
+    this.#timing.under = own;
+    return outputs;
+  }
+
+  async #compare(given: readonly Tensor[], made: readonly Tensor[]): Promise<void> {
+    const own: Tensor[] = [...given, ...made];
+    const values = async (t: Tensor): Promise<ArrayLike<number>> => {
+      this.#timing.isReading = true;
+      const data = t.data();
+      this.#timing.isReading = false;
+      return data;
+    };
+    const brought = async (t: Tensor): Promise<Tensor> => {
+      this.#timing.isReading = true;
+      const copy = t.to('cpu');
+      this.#timing.isReading = false;
+      return keep(await copy);
+    };
+    let here: Program | null = null;
+    try {
+      const inputs: Tensor[] = [];
+      for (const t of given) inputs.push(await brought(t));
+      own.push(...inputs);
+      here = this.#make();
+      const wanted = keep(here.run(inputs));
+      own.push(...wanted);
+      for (const [i, t] of made.entries()) {
+        const [want, got] = [await values(wanted[i]!), await values(t)];
+        const { at, count } = difference(want, got, internals.isFloat(t.dtype));
+        if (count <= ODD_ONES * t.size) continue;
+        this.#tell(
+          `a self-test of ${this.#op} failed: result ${i}, ${String(t)}, has ${count} wrong elements; ${at} is ${got[at]}, on the CPU ${want[at]}`,
+        );
+        return;
+      }
+    } catch (error) {
+      if (!(error instanceof SinterError)) throw error;
+      // What has no program for the CPU is not tested; what failed on the device is told to whoever reads it.
+    } finally {
+      here?.release();
+      for (const t of own) t.dispose();
+    }
+  }
+}
