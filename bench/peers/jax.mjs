@@ -12,6 +12,7 @@ const FUNCTIONS = {
   gelu: (x) => nn.gelu(x, { approximate: false }),
   sum: (x) => np.sum(x),
   softmax: (x) => nn.softmax(x),
+  layernorm: (x) => nn.standardize(x, -1, { epsilon: 1e-5 }),
   fused: (x, y, z) => nn.sigmoid(x.ref.mul(y.ref).add(z)).mul(x).sub(y.ref.mul(y).mul(0.5)),
   matmul: (x, y) => np.matmul(x, y),
   linear: (x, w, b) => nn.gelu(np.matmul(x, w).add(b), { approximate: false }),
