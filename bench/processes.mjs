@@ -25,7 +25,7 @@ const mlp = () => nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 1
 
 /** slow: microseconds of a message and megabytes a second that SINTER_TRAIN_NETWORK plays. */
 const MODELS = [
-  { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 300, slow: '200 20' },
+  { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 200, slow: '200 20' },
   { name: 'MLP 784-256-128-10, batch 512', module: mlp(), image: [784], batch: 512, steps: 150, slow: '200 200' },
 ];
 
