@@ -55,9 +55,10 @@ const tables = ({ folder }) => {
 writeFileSync(join(root, 'docs/accuracy.md'), `# Accuracy of Sinter's own functions
 
 The functions are written once ([expand_f32.inc](../src/math/expand_f32.inc), [expand_f64.inc](../src/math/expand_f64.inc))
-and have two sets of bits. Plain: no multiply is fused with an add; native programs and \`deterministic\` ones have these
-bits. Fused: the expansions' multiply-adds of float32 round once; WebAssembly has these bits where its relaxed SIMD fuses,
-in emitted code, the strip VM and constants alike. A set is the same in scalar C, with every SIMD width and in
+and have two sets of bits. Plain: no multiply is fused with an add; \`deterministic\` programs have these bits, and all of
+machines without such an instruction. Fused: the expansions' multiply-adds of float32 round once; all other programs have
+these bits, natively with AVX2 or NEON and in WebAssembly where its relaxed SIMD fuses, in emitted and compiled code, the strip
+VM and constants alike. A set is the same in scalar C, with every SIMD width and in
 WebAssembly. Both sets have the special values of C99 Annex F.
 
 float32 is measured against libm in float64; float64 against libm in long double, on 2^21 arguments of all sizes. An

@@ -54,7 +54,7 @@ static sn_status listing(sn_arena *arena, const sn_executable *exe, size_t k, co
 
 static sn_status open_code(sn_device *device) {
   sn_cc *cc;
-  SN_TRY(sn_cc_open(device->env, device->machine.isa, &cc));
+  SN_TRY(sn_cc_open(device->env, device->machine.isa, device->machine.target->fused, &cc));
   device->code = cc;
   return SN_OK;
 }

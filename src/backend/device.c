@@ -18,7 +18,7 @@ static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool r
     fused = false;
     SN_TRY(sn_jit_gemm_make(device->env, fused, gemm));
   }
-  target->fused = fused;
+  target->fused = fused || (sn_isa_fuses(device->machine.isa) && !target->deterministic);
   if (!gemm->module) return SN_OK;
   device->machine.gemm = gemm;
   target->costs.lookup_row = 1; /* emitted code is quick at it */

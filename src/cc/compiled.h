@@ -14,8 +14,8 @@
 typedef struct sn_cc sn_cc;
 typedef struct sn_cc_program sn_cc_program;
 
-/* *out: NULL where the environment switches it off. */
-sn_status sn_cc_open(sn_env *env, sn_isa_id isa, sn_cc **out);
+/* fused: which bits functions of float32 have. *out: NULL where the environment switches it off. */
+sn_status sn_cc_open(sn_env *env, sn_isa_id isa, bool fused, sn_cc **out);
 void sn_cc_close(sn_cc *cc); /* NULL is ignored */
 
 /* Hangs code into a program's kernels, which arena outlives; *out: to be released before them, or NULL. */

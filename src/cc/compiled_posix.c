@@ -51,6 +51,7 @@ struct sn_cc {
   char name[SN_CC_PATH]; /* of the compiler */
   char cache_name[SN_CC_PATH];
   sn_cc_cache cache;
+  bool fused;
   bool waits; /* a program is compiled only when its code is there: for tests */
   bool found; /* the compiler was looked for */
   bool works;
@@ -67,8 +68,10 @@ struct sn_cc {
 
 /* ---- on the thread: text to functions -------------------------------------------------------- */
 
-static size_t join_flags(sn_isa_id isa, char *out, size_t room) {
-  size_t n = sn_format(out, room, "vectors of %d bytes", sn_cc_vector_bytes(isa));
+static size_t join_flags(const sn_cc *cc, char *out, size_t room) {
+  const sn_isa_id isa = cc->compiler.isa;
+  size_t n = sn_format(out, room, "vectors of %d bytes%s", sn_cc_vector_bytes(isa),
+                       cc->fused ? ", fused" : "");
   for (const char *const *flag = sn_cc_flags(isa); *flag; flag++)
     n += sn_format(out + n, room - n, " %s", *flag);
   return n;
@@ -90,8 +93,8 @@ static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *
   sn_format(source, sizeof source, "%s/kernels.c", dir);
   sn_format(object, sizeof object, "%s/kernels.so", dir);
   sn_format(log, sizeof log, "%s/log", dir);
-  const size_t n = sn_format(size, sizeof size, "#define SN_SIMD_BYTES %d\n",
-                             sn_cc_vector_bytes(cc->compiler.isa));
+  const size_t n = sn_format(size, sizeof size, "#define SN_SIMD_BYTES %d\n#define SN_FUSED %d\n",
+                             sn_cc_vector_bytes(cc->compiler.isa), cc->fused);
   const char *parts[] = {size, sn_cc_prelude, m->text};
   const size_t sizes[] = {n, strlen(sn_cc_prelude), m->size};
   if (!sn_cc_write(source, parts, sizes, 3, reason)) return false;
@@ -104,7 +107,7 @@ static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
   char flags[400], kept[SN_CC_PATH], dir[SN_CC_PATH];
   const sn_cc_compiler *c = &cc->compiler;
   const sn_cc_key key = {.part = {c->identity, flags, sn_cc_prelude, m->text},
-                         .size = {strlen(c->identity), join_flags(c->isa, flags, sizeof flags),
+                         .size = {strlen(c->identity), join_flags(cc, flags, sizeof flags),
                                   strlen(sn_cc_prelude), m->size}};
   sn_cc_cache_path(&cc->cache, &key, kept);
   *cached = sn_cc_cache_holds(kept, &key) && load(m, kept, reason);
@@ -402,7 +405,7 @@ const char *sn_cc_state(sn_cc *cc) {
   return cc->state;
 }
 
-sn_status sn_cc_open(sn_env *env, sn_isa_id isa, sn_cc **out) {
+sn_status sn_cc_open(sn_env *env, sn_isa_id isa, bool fused, sn_cc **out) {
   const char *name = secure_getenv("SINTER_CC"), *cache = secure_getenv("SINTER_CC_CACHE");
   const char *seconds = secure_getenv("SINTER_CC_SECONDS");
   *out = NULL;
@@ -411,6 +414,7 @@ sn_status sn_cc_open(sn_env *env, sn_isa_id isa, sn_cc **out) {
   SN_TRY(sn_alloc_zeroed(env, 1, sizeof *cc, (void **)&cc));
   cc->env = env;
   cc->compiler.isa = isa;
+  cc->fused = fused;
   cc->compiler.seconds = seconds && atoi(seconds) > 0 ? atoi(seconds) : 60;
   cc->compiler.stop = &cc->stop;
   cc->waits = secure_getenv("SINTER_CC_WAIT") != NULL;

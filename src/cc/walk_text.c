@@ -207,9 +207,9 @@ static void add_cast(const sn_cc_walk *w, const sn_insn *insn) {
   if (from == to && sn_dtype_is_small(to))
     LINE("v%u", x);
   else if (sn_dtype_is_small(to))
-    LINE("apply_narrow_%s(false, v%u, v%u)", s, x, x);
+    LINE("apply_narrow_%s(SN_FUSED, v%u, v%u)", s, x, x);
   else if (sn_dtype_is_small(from))
-    LINE("apply_%s_%s(false, v%u, v%u)", sn_dtype_is_float(from) ? "widen" : "narrow", s, x, x);
+    LINE("apply_%s_%s(SN_FUSED, v%u, v%u)", sn_dtype_is_float(from) ? "widen" : "narrow", s, x, x);
   else
     LINE("cast_%s_%s(v%u)", s, sn_cc_short_name(to), x);
 }
@@ -226,7 +226,7 @@ static void add_op(const sn_cc_walk *w, const sn_insn *insn) {
   else if (insn->in_dtype == SN_F64)
     LINE("%s(apply_%s_f64, v%u, v%u)", insn->dtype == SN_BOOL ? "BOTH_MASKS" : "BOTH", name, a, b);
   else
-    LINE("apply_%s_%s(false, v%u, v%u)", name, s, a, b);
+    LINE("apply_%s_%s(SN_FUSED, v%u, v%u)", name, s, a, b);
 }
 
 static void begin_value(const sn_cc_walk *w, uint32_t i, const char *indent) {
@@ -442,7 +442,7 @@ static void add_sinks(const sn_cc_walk *w) {
     LINE("          const value_%s sum%u = get_%s(q%u + i);\n", name, k, name, k);
     LINE("          put_%s(q%u + i, begins ? v%u : ", name, k, s->insn);
     LINE(dtype == SN_F64 ? "BOTH(apply_%s_%s, sum%u, v%u));\n"
-                         : "apply_%s_%s(false, sum%u, v%u));\n",
+                         : "apply_%s_%s(SN_FUSED, sum%u, v%u));\n",
          op, name, k, s->insn);
   }
 }

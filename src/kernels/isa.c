@@ -7,3 +7,7 @@ static const char *const names[] = {
 };
 
 const char *sn_isa_name(sn_isa_id isa) { return names[isa]; }
+
+bool sn_isa_fuses(sn_isa_id isa) {
+  return isa == SN_ISA_AVX2 || isa == SN_ISA_AVX512 || isa == SN_ISA_NEON;
+}

@@ -8,6 +8,8 @@
 #ifndef SN_KERNELS_ISA_H
 #define SN_KERNELS_ISA_H
 
+#include <stdbool.h>
+
 typedef enum sn_isa_id {
   SN_ISA_GENERIC, /* portable C */
   SN_ISA_SSE2,
@@ -21,5 +23,9 @@ typedef enum sn_isa_id {
 sn_isa_id sn_isa_detect(void);
 
 const char *sn_isa_name(sn_isa_id isa); /* "avx2" ... */
+
+/* Whether its strips and compiled kernels have the fused bits of math/expand_f32.inc at full speed. In WebAssembly the
+ * engine tells, not the instruction set. */
+bool sn_isa_fuses(sn_isa_id isa);
 
 #endif

@@ -45,7 +45,7 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
 }
 
 static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
-  const sn_strips *strips = sn_strips_for(machine->isa);
+  const sn_strips *strips = sn_strips_for(machine->isa, machine->target->fused);
   const sn_group *g = kernel->group;
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;

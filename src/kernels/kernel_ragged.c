@@ -53,7 +53,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
                         .outputs = sn_group_points(g),
                         .length = g->reduced[0],
                         .adds_memory = plain_load(g) != NULL,
-                        .fold = sn_fold_plan_for(sn_strips_for(machine->isa), r->op, r->dtype)};
+                        .fold = sn_fold_plan_for(sn_strips_for(machine->isa, machine->target->fused), r->op, r->dtype)};
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   for (int i = 0; i < g->space_rank; i++) order[i] = i ? i : g->space_rank;
   SN_TRY(sn_kernel_make_phase(arena, machine, kernel, order, g->space_rank));

@@ -95,7 +95,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   *p = (sn_reduce_plan){.mode = choose_mode(g),
                         .outputs = sn_group_points(g),
                         .length = sn_group_reduced_points(g),
-                        .fold = sn_fold_plan_for(sn_strips_for(machine->isa), r->op, r->dtype)};
+                        .fold = sn_fold_plan_for(sn_strips_for(machine->isa, machine->target->fused), r->op, r->dtype)};
   SN_CHECK(arena->env, p->fold.fold && p->fold.combine);
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   SN_TRY(assemble_pre(arena, machine, kernel));

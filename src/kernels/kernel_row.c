@@ -31,7 +31,7 @@ static void plan_rows(sn_kernel *kernel) {
 }
 
 static sn_status assemble_phases(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
-  const sn_strips *strips = sn_strips_for(machine->isa);
+  const sn_strips *strips = sn_strips_for(machine->isa, machine->target->fused);
   const sn_group *g = kernel->group;
   sn_vm_nest nest = {.per_row = true, .outer_rank = g->space_rank, .rank = g->reduced_rank};
   memcpy(nest.outer, g->space, sizeof nest.outer);

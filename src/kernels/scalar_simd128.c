@@ -20,7 +20,7 @@ static element element_of(sn_dtype dtype, double x) {
 }
 
 double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
-  const sn_strips *strips = sn_strips_for(SN_ISA_SIMD128);
+  const sn_strips *strips = sn_strips_for(SN_ISA_SIMD128, false);
   const sn_op_info *info = sn_op_describe(op);
   const element x = element_of(dtype, a), y = element_of(dtype, b);
   element out = {.f64 = 0};
@@ -33,13 +33,13 @@ double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
 
 uint16_t sn_half_bits(sn_dtype dtype, float value) {
   uint32_t bits;
-  sn_strips_for(SN_ISA_SIMD128)->narrow[dtype - SN_F16](&bits, &value, &value, &value, 1, false);
+  sn_strips_for(SN_ISA_SIMD128, false)->narrow[dtype - SN_F16](&bits, &value, &value, &value, 1, false);
   return (uint16_t)bits;
 }
 
 float sn_half_value(sn_dtype dtype, uint16_t bits) {
   const uint32_t wide = bits;
   float value;
-  sn_strips_for(SN_ISA_SIMD128)->widen[dtype - SN_F16](&value, &wide, &wide, &wide, 1, false);
+  sn_strips_for(SN_ISA_SIMD128, false)->widen[dtype - SN_F16](&value, &wide, &wide, &wide, 1, false);
   return value;
 }

@@ -116,12 +116,32 @@ static inline vf64 sn_vf64_sqrt(vf64 a) {
 #endif
 
 /* pmin: b < a ? b : a, pmax: a < b ? b : a. Clang makes f32x4.min of the select, which engines
- * lower to many instructions on x86; from f32x4.pmin they make one. */
+ * lower to many instructions on x86; from f32x4.pmin they make one. GCC makes a comparison and a blend of it, where x86's
+ * own minimum is just that select. */
 #if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
 static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return __builtin_wasm_pmin_f32x4(a, b); }
 static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return __builtin_wasm_pmax_f32x4(a, b); }
 static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) { return __builtin_wasm_pmin_f64x2(a, b); }
 static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) { return __builtin_wasm_pmax_f64x2(a, b); }
+#elif defined(__AVX512F__) && SN_SIMD_BYTES == 64
+static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return (vf32)_mm512_min_ps((__m512)b, (__m512)a); }
+static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return (vf32)_mm512_max_ps((__m512)b, (__m512)a); }
+static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) {
+  return (vf64)_mm512_min_pd((__m512d)b, (__m512d)a);
+}
+static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) {
+  return (vf64)_mm512_max_pd((__m512d)b, (__m512d)a);
+}
+#elif defined(__AVX__) && SN_SIMD_BYTES == 32
+static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return __builtin_ia32_minps256(b, a); }
+static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return __builtin_ia32_maxps256(b, a); }
+static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) { return __builtin_ia32_minpd256(b, a); }
+static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) { return __builtin_ia32_maxpd256(b, a); }
+#elif defined(__SSE2__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return __builtin_ia32_minps(b, a); }
+static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return __builtin_ia32_maxps(b, a); }
+static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) { return __builtin_ia32_minpd(b, a); }
+static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) { return __builtin_ia32_maxpd(b, a); }
 #else
 static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return sn_vf32_select(b < a, b, a); }
 static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return sn_vf32_select(a < b, b, a); }
@@ -214,7 +234,19 @@ static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
 
 /* ---- functions ---- */
 
-#ifdef __FMA__
+#if defined(__AVX512F__) && SN_SIMD_BYTES == 64
+static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  return (vf32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+#elif defined(__FMA__) && SN_SIMD_BYTES == 32
+static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  return __builtin_ia32_vfmaddps256(a, b, c);
+}
+#elif defined(__aarch64__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  return (vf32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+#elif defined(__FMA__)
 static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
   for (int i = 0; i < SN_LANES_F32; i++) a[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return a;
@@ -241,6 +273,19 @@ __attribute__((noinline)) static vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c)
 __attribute__((always_inline)) static inline vf32 sn_vf32_madd(bool fused, vf32 a, vf32 b, vf32 c) {
   return fused ? sn_vf32_fused_madd(a, b, c) : a * b + c;
 }
+
+/* A constant of a function. Of one that it knows GCC makes a broadcast before each use, where AVX2 could take all lanes
+ * from memory in the operation itself; what is marked as used it does not look into. */
+#if defined(__AVX2__) && SN_SIMD_BYTES == 32 && !defined(__clang__)
+#define SN_VF32_CONST(c)                                                    \
+  (__extension__({                                                          \
+    static vf32 constant __attribute__((used)) = {(float)(c), (float)(c), (float)(c), (float)(c), \
+                                                  (float)(c), (float)(c), (float)(c), (float)(c)}; \
+    constant;                                                               \
+  }))
+#else
+#define SN_VF32_CONST(c) sn_vf32_splat((float)(c))
+#endif
 
 #define SN_WORDS_VF32
 #include "math/words.h"

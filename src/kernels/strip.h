@@ -15,8 +15,8 @@
 #define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
 #define SN_SMALL_COUNT (SN_DTYPES - SN_DTYPE_COUNT)
 
-/* fused: which bits a function of float32 has (math/expand_f32.inc); only the instance of a machine
- * whose programs may have either asks for it. */
+/* fused: which bits a function of float32 has (math/expand_f32.inc); only WebAssembly's instance asks for it: natively
+ * each has a table of its own. */
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n,
                          bool fused);
 
@@ -46,8 +46,9 @@ static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from
   return sn_dtype_is_small(from) ? strips->widen[from - SN_F16] : strips->cast[from][to];
 }
 
-/* The table for an instruction set the machine has. */
-const sn_strips *sn_strips_for(sn_isa_id isa);
+/* The table for an instruction set the machine has; fused: which bits functions of float32 have. An instruction set that
+ * does not fuse (sn_isa_fuses) has the plain ones, but for WebAssembly's, whose functions are told. */
+const sn_strips *sn_strips_for(sn_isa_id isa, bool fused);
 
 /* As a strip kernel, for the ops whose row is a function of math/: from the text that code is emitted
  * from (jit/compute_nodes.c). */

@@ -13,8 +13,8 @@
 
 /* ---- elementwise rows ---- */
 
-/* Whether the functions of math/ are left to sn_strip_computed, which also has their fused bits;
- * compiled ones have the plain bits only. text: the expression as its row has it. */
+/* Whether the functions of math/ are left to sn_strip_computed, which has the bits that it is asked for;
+ * compiled ones have those of SN_FUSED. text: the expression as its row has it. */
 #ifndef SN_STRIPS_COMPUTED
 #define SN_STRIPS_COMPUTED false
 #endif
@@ -42,7 +42,7 @@
     int64_t i = 0, whole = n - n % LANES;                                                     \
     for (;;) {                                                                                \
       for (; i < whole; i += LANES)                                                           \
-        store_##R(to, i, apply_##id##_##dtype(false, load_##V(pa, i), load_##V(pb, i)));      \
+        store_##R(to, i, apply_##id##_##dtype(SN_FUSED, load_##V(pa, i), load_##V(pb, i)));      \
       if (to != dst) store_some_##R(dst, n - n % LANES, n % LANES, spare);                    \
       if (to != dst || i == n) return;                                                        \
       spare_a = load_some_##V(pa, i, n - i);                                                  \

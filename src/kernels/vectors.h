@@ -35,6 +35,11 @@ DEFINE_ACCESS(vi32_half, int32_t)
 
 /* ---- a row of ops.def on one vector ---- */
 
+/* Which bits functions of float32 have (math/expand_f32.inc), where rows are applied. */
+#ifndef SN_FUSED
+#define SN_FUSED false
+#endif
+
 /* name: of op and dtype; V: vector of the inputs, R: of the result, which RESULT makes from the expression. */
 #define APPLY(name, V, R, RESULT, expr)                \
   static inline R apply_##name(bool fused, V a, V b) { \

@@ -220,7 +220,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm
                          const sn_vm_nest *nest, sn_vm_code *code) {
   const sn_body *body = source->body;
   const uint32_t n = body->n_insns;
-  *code = (sn_vm_code){.strips = sn_strips_for(machine->isa),
+  *code = (sn_vm_code){.strips = sn_strips_for(machine->isa, machine->target->fused),
                        .fused = machine->target->fused,
                        .nest = *nest,
                        .n_slots = n,

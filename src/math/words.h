@@ -108,7 +108,7 @@
 #define X_I vu32
 #define X_M vi32
 #define X_FN(name) sn_vf32_##name
-#define X_C(c) sn_vf32_splat((float)(c))
+#define X_C(c) SN_VF32_CONST(c)
 #define X_IC(c) sn_vu32_splat((uint32_t)(c))
 #define X_BITS(a) ((vu32)(a))
 #define X_FLOAT(a) ((vf32)(a))

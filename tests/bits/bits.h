@@ -1,14 +1,12 @@
-/* bits.h - a fixed list of small computations whose results have known bits. plain.txt, fast.txt
- * and fused.txt hold a hash for each of them:
+/* bits.h - a fixed list of small computations whose results have known bits. plain.txt and fused.txt
+ * hold a hash for each of them:
  *
  *   plain   deterministic contexts, on every engine and for every number of threads
- *   fast    native contexts whose matrix products fuse multiply-adds
- *   fused   emitted relaxed SIMD, whose functions fuse them, too
+ *   fused   contexts that fuse multiply-adds: native ones where the instruction set does, and emitted relaxed SIMD
  *
  * Inputs come from integers by a hash, and only the public API computes on them, so the list keeps
  * its meaning however the compiler changes. A change that alters bits on purpose renews the files:
- * `test_bits plain > tests/bits/plain.txt`, the same for fast, and `node tests/bits/print.mjs >
- * tests/bits/fused.txt`. The difference says which computations it changed. */
+ * `test_bits plain > tests/bits/plain.txt` and the same for fused. The difference says which computations it changed. */
 #ifndef SN_TESTS_BITS_H
 #define SN_TESTS_BITS_H
 

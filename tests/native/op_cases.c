@@ -22,6 +22,7 @@ sn_context *case_context_with(sn_options options, sn_isa_id isa) {
     if (contexts[i].ctx) continue;
     fixture_open(&contexts[i], options);
     contexts[i].ctx->device.machine.isa = isa;
+    contexts[i].ctx->target.fused = !options.deterministic && sn_isa_fuses(isa);
     return contexts[i].ctx;
   }
   fail_msg("more than %d contexts", (int)CONTEXTS);

@@ -1,7 +1,7 @@
 /* test_bits.c - the computations of tests/bits have the bits that its files say, for any number of
  * threads and on every instruction set of this machine.
  *
- *   test_bits plain    prints a new plain.txt, and `fast` a new fast.txt: see bits/bits.h
+ *   test_bits plain    prints a new plain.txt, and `fused` a new fused.txt: see bits/bits.h
  *
  * A hostile build cuts sums in other pieces: it only compares different numbers of threads. */
 #include <inttypes.h>
@@ -83,10 +83,10 @@ static void plain_bits_on_every_instruction_set(void **state) {
   for (int isa = 0; isa < (int)sn_isa_detect(); isa++) compare("plain", 2, (sn_isa_id)isa);
 }
 
-static void fast_bits_where_products_fuse(void **state) {
+static void fused_bits_where_the_machine_fuses(void **state) {
   (void)state;
   for (int isa = 0; isa <= (int)sn_isa_detect(); isa++)
-    if (sn_gemm_ukr_for(SN_F32, (sn_isa_id)isa, false)->fused) compare("fast", 3, (sn_isa_id)isa);
+    if (sn_isa_fuses((sn_isa_id)isa)) compare("fused", 3, (sn_isa_id)isa);
 }
 
 static int print(const char *kind) {
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plain_bits_for_one_to_four_threads),
       cmocka_unit_test(plain_bits_on_every_instruction_set),
-      cmocka_unit_test(fast_bits_where_products_fuse),
+      cmocka_unit_test(fused_bits_where_the_machine_fuses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
