@@ -268,8 +268,10 @@ static sn_status add_rows(const writer *w, bool *able) {
   SN_TRY(total_places(w, false, &of_strip));
   SN_TRY(kept_places(w, &kept));
   LINE("EXPORT void %s(void *const *values, void *memory, int32_t first, int32_t rows,\n"
-       "                int32_t length) {\n",
-       w->name);
+       "                int32_t %s) {\n",
+       w->name, g->limited ? "length" : "all");
+  if (!g->limited)
+    LINE("  enum { length = %lld };\n", (long long)sn_group_reduced_points(g));
   LINE("  for (int64_t done = 0; done < rows; done += STRIP) {\n"
        "  const int64_t n = rows - done < STRIP ? rows - done : STRIP, flat = first + done;\n"
        "  for (int64_t r = 0; r < n; r++) {\n");

@@ -151,6 +151,48 @@ static inline both cast_bool_f64(vi32 a) { return cast_i32_f64((vu32)-a); }
 static inline vu32 cast_bool_i32(vi32 a) { return (vu32)-a; }
 static inline vi32 cast_bool_bool(vi32 a) { return a; }
 
+/* ---- numbers of lanes ---- */
+
+static const int32_t lane_numbers[16] ALIGNED = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                 8, 9, 10, 11, 12, 13, 14, 15};
+static inline vi32 lanes_below(int64_t n) {
+  return load_vi32(lane_numbers, 0) < sn_vi32_splat((int32_t)n);
+}
+/* from, from + step, from + 2 step ... */
+static inline vu32 count_i32(int64_t from, int64_t step) {
+  return sn_vu32_splat((uint32_t)from) + (vu32)load_vi32(lane_numbers, 0) * (uint32_t)step;
+}
+
+/* ---- a vector of which n > 0 lanes are there: nothing is touched beyond them ---- */
+
+#if defined(__AVX2__) && SN_SIMD_BYTES == 32
+static inline vf32 some_f32(const void *p, int64_t n) {
+  return __builtin_ia32_maskloadps256(p, lanes_below(n));
+}
+static inline vu32 some_i32(const void *p, int64_t n) {
+  return (vu32)__builtin_ia32_maskloadd256(p, lanes_below(n));
+}
+static inline vf64 some_f64(const void *p, int64_t n) {
+  return n < SN_LANES_F64 ? load_some_vf64(p, 0, n) : load_vf64(p, 0);
+}
+#else
+#define DEFINE_SOME(s, V, N)                                     \
+  static inline V some_##s(const void *p, int64_t n) {           \
+    return n < N ? load_some_##V(p, 0, n) : load_##V(p, 0);      \
+  }
+DEFINE_SOME(f32, vf32, SN_LANES_F32)
+DEFINE_SOME(i32, vu32, SN_LANES_F32)
+DEFINE_SOME(f64, vf64, SN_LANES_F64)
+#endif
+
+/* n < LANES elements to an array of LANES. */
+static inline void copy_words(void *to, const void *from, int64_t n) {
+  store_vu32(to, 0, some_i32(from, n));
+}
+#define COPY_SOME(to, from, n)                       \
+  (sizeof *(to) == 4 ? copy_words(to, from, n)       \
+                     : (void)memcpy(to, from, (size_t)(n) * sizeof *(to)))
+
 /* ---- a block of fold.h ---- */
 
 enum { BLOCK_LEVELS = 6 };
@@ -193,17 +235,12 @@ typedef struct block {
 #define COLLAPSE_i32 COLLAPSE_f32
 
 /* What the accumulators of a reduction are, by the bits of its identity; a where the lane's number is below n, else b. */
-static const int32_t lane_numbers[16] ALIGNED = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                 8, 9, 10, 11, 12, 13, 14, 15};
 typedef float acc_f32;
 typedef double acc_f64;
 typedef uint32_t acc_i32;
 #define none_f32(bits) const_f32((uint32_t)(bits))
 #define none_i32(bits) const_i32((uint32_t)(bits))
 #define none_f64(bits) ((vf64)sn_vu64_splat(bits))
-static inline vi32 lanes_below(int64_t n) {
-  return load_vi32(lane_numbers, 0) < sn_vi32_splat((int32_t)n);
-}
 static inline vf32 below_f32(int64_t n, vf32 a, vf32 b) {
   return sn_vf32_select(lanes_below(n), a, b);
 }
@@ -224,11 +261,14 @@ static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
       UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] =                                          \
           apply_##id##_##dtype(false, acc[v], load_##V(strip, i + v * N));                         \
     if (i == n) return;                                                                            \
-    const acc_##dtype *rest = (const acc_##dtype *)strip + i;                                      \
-    acc_##dtype copy[VECTORS * N] ALIGNED;                                                         \
-    if (!own) rest = memcpy(copy, rest, (size_t)(n - i) * sizeof *copy);                           \
-    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = below_##dtype(                             \
-        n - i - v * N, apply_##id##_##dtype(false, acc[v], load_##V(rest, v * N)), acc[v]);        \
+    UNROLLED for (int v = 0; v < VECTORS; v++) {                                                   \
+      const int64_t left = n - i - v * N;                                                          \
+      if (left > 0) {                                                                              \
+        const V x = own ? load_##V(strip, i + v * N)                                               \
+                        : some_##dtype((const acc_##dtype *)strip + i + v * N, left);              \
+        acc[v] = below_##dtype(left, apply_##id##_##dtype(false, acc[v], x), acc[v]);              \
+      }                                                                                            \
+    }                                                                                              \
   }                                                                                                \
   static inline void collapsed_##id##_##dtype(V *acc, void *item) {                                \
     UNROLLED for (int half = VECTORS / 2; half; half /= 2) UNROLLED for (int v = 0; v < half; v++) \

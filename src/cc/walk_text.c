@@ -6,6 +6,7 @@
 typedef enum how {
   ALL_ONE, /* one element for all points */
   LINEAR,  /* contiguous over the nest */
+  COUNTED, /* numbers that grow by the same from point to point of a run */
   RUN,     /* contiguous along a run */
   RUN_ONE, /* one element along a run */
   COPIED   /* its elements are copied together */
@@ -64,13 +65,17 @@ static bool is_linear(const int64_t *dims, const int64_t *strides, int rank) {
   return true;
 }
 
+static bool is_counted(const sn_cc_nest *nest, const place *p) {
+  return p->o->dtype == SN_I32 && nest->rank && is_zero(nest->dims, p->along, nest->rank - 1);
+}
+
 /* As if the walk had runs. */
 static how how_of(const sn_cc_nest *nest, const place *p) {
   const int rank = nest->rank, last = rank - 1;
   const bool indexed = sn_is_indexed(p->o);
   const bool one_place = !indexed || is_zero(nest->dims, p->index_along, rank);
   if (one_place && is_zero(nest->dims, p->along, rank)) return ALL_ONE;
-  if (p->o->value == SN_NONE) return COPIED;
+  if (p->o->value == SN_NONE) return is_counted(nest, p) ? COUNTED : COPIED;
   if (one_place && is_linear(nest->dims, p->along, rank)) return LINEAR;
   if (indexed && p->index_along[last]) return COPIED;
   if (p->along[last] == 0) return RUN_ONE;
@@ -86,7 +91,8 @@ static place place_of(const sn_cc_nest *nest, const sn_operand *o) {
 }
 
 static void settle(sn_cc_walk *w, place *p) {
-  if (!w->runs && (p->how == RUN || p->how == RUN_ONE)) p->how = COPIED;
+  const bool one_run = p->how == COUNTED && w->nest.rank == 1;
+  if (!w->runs && p->how > LINEAR && !one_run) p->how = COPIED;
   w->copies = w->copies || p->how == COPIED;
 }
 
@@ -145,8 +151,9 @@ static sn_status describe(sn_cc_walk *w, bool *able) {
   const int64_t inner = w->nest.rank ? w->nest.dims[w->nest.rank - 1] : 0;
   w->runs = inner >= LEAST_RUN || (inner >= 2 * RUN_UNIT && inner % RUN_UNIT == 0);
   bool all_linear = true;
+  const how in_one = w->nest.rank == 1 ? COUNTED : LINEAR;
   for (uint32_t i = 0; i < n; i++)
-    all_linear = all_linear && (!w->loads[i].o || w->loads[i].how <= LINEAR);
+    all_linear = all_linear && (!w->loads[i].o || w->loads[i].how <= in_one);
   for (uint32_t i = 0; i < w->n_sinks; i++)
     all_linear = all_linear && (!w->stores[i].o || w->stores[i].how <= LINEAR);
   w->runs = w->runs && !all_linear;
@@ -278,6 +285,10 @@ static void add_one(const sn_cc_walk *w, uint32_t i, bool along) {
   LINE(")");
 }
 
+static int64_t step_of(const sn_cc_walk *w, uint32_t i) {
+  return w->loads[i].along[w->nest.rank - 1];
+}
+
 static void add_values(const sn_cc_walk *w, uint8_t level, const char *indent) {
   for (uint32_t i = 0; i < w->body->n_insns; i++) {
     const sn_insn *insn = &w->body->insns[i];
@@ -296,6 +307,9 @@ static void add_values(const sn_cc_walk *w, uint8_t level, const char *indent) {
     case SN_INSN_LOAD:
       if (level < LEVEL_POINT)
         add_one(w, i, level == LEVEL_RUN);
+      else if (w->loads[i].how == COUNTED)
+        LINE("count_i32(p%u + i * %lld, %lld)", i, (long long)step_of(w, i),
+             (long long)step_of(w, i));
       else
         LINE("get_%s(p%u + i)", memory_name(w->loads[i].o->dtype), i);
       break;
@@ -378,6 +392,13 @@ static void add_copy(const sn_cc_walk *w, const place *p, const char *name, bool
 static void add_pointer(const sn_cc_walk *w, const place *p, char letter, uint32_t number) {
   char name[24];
   sn_format(name, sizeof name, "%c%u", letter, number);
+  if (p->how == COUNTED) {
+    LINE("      int64_t %s = ", name);
+    add_terms(w, p->o->offset, p->outer, w->runs ? p->along : NULL);
+    if (!w->runs) LINE(" + (flat + at) * %lld", (long long)step_of(w, number));
+    LINE(";\n");
+    return;
+  }
   if (p->how == COPIED) {
     LINE("      %s c%s[STRIP] ALIGNED, *%s = c%s;\n", type_of(p), name, name, name);
     if (letter == 'p') add_copy(w, p, name, false);
@@ -415,7 +436,8 @@ static void add_pointers(const sn_cc_walk *w) {
 
 /* Whether the last points of a run have to go by way of spare memory; its type. */
 static const char *spare_load(const sn_cc_walk *w, uint32_t i) {
-  if (is_point(w, i, SN_INSN_LOAD)) return w->loads[i].how == COPIED ? NULL : type_of(&w->loads[i]);
+  if (is_point(w, i, SN_INSN_LOAD))
+    return w->loads[i].how == COPIED || w->loads[i].how == COUNTED ? NULL : type_of(&w->loads[i]);
   if (is_point(w, i, SN_INSN_TOTAL) || is_point(w, i, SN_INSN_KEPT))
     return sn_cc_strip_type(w->body->insns[i].dtype);
   return NULL;
@@ -451,18 +473,21 @@ static void add_sinks(const sn_cc_walk *w) {
 static void add_spares(const sn_cc_walk *w) {
   for (uint32_t i = 0; i < w->body->n_insns; i++)
     if (spare_load(w, i))
-      LINE("        memcpy(s%u, p%u + end, (size_t)rest * sizeof *p%u), p%u = s%u;\n", i, i, i, i,
-           i);
+      LINE("        COPY_SOME(s%u, p%u + end, rest), p%u = s%u;\n", i, i, i, i);
   for (uint32_t k = 0; k < w->n_sinks; k++) {
     if (spare_sink(w, k) && w->sinks[k].kind == SN_CC_COMBINE)
-      LINE("        memcpy(u%u, q%u + end, (size_t)rest * sizeof *q%u);\n", k, k, k);
+      LINE("        COPY_SOME(u%u, q%u + end, rest);\n", k, k);
     if (spare_sink(w, k))
       LINE("        t%u = q%u + end, q%u = u%u;\n", k, k, k, k);
     else
       LINE("        q%u += end;\n", k);
   }
-  for (uint32_t i = 0; i < w->body->n_insns; i++)
-    if (is_point(w, i, SN_INSN_LOAD) && w->loads[i].how == COPIED) LINE("        p%u += end;\n", i);
+  for (uint32_t i = 0; i < w->body->n_insns; i++) {
+    if (!is_point(w, i, SN_INSN_LOAD)) continue;
+    if (w->loads[i].how == COPIED) LINE("        p%u += end;\n", i);
+    if (w->loads[i].how == COUNTED)
+      LINE("        p%u += end * %lld;\n", i, (long long)step_of(w, i));
+  }
 }
 
 static void declare_spares(const sn_cc_walk *w) {
