@@ -10,13 +10,14 @@
 
 #include "base/alloc.h"
 #include "base/format.h"
+#include "cc/cache_tidy.h"
 #include "cc/kernel_text.h"
 #include "cc/object_cache.h"
 
 extern const char sn_cc_prelude[];
 
 /* Failures after which no compiler is asked any more. */
-enum { MOST_FAILURES = 3, HOT_CALLS = 4 };
+enum { MOST_FAILURES = 3, HOT_CALLS = 4, CACHE_MB = 256 };
 
 typedef enum module_state { COLD, WANTED, READY, FAILED } module_state;
 
@@ -51,6 +52,7 @@ struct sn_cc {
   char name[SN_CC_PATH]; /* of the compiler */
   char cache_name[SN_CC_PATH];
   sn_cc_cache cache;
+  uint64_t cache_bytes; /* that it may have */
   bool fused;
   bool waits; /* a program is compiled only when its code is there: for tests */
   bool found; /* the compiler was looked for */
@@ -99,7 +101,10 @@ static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *
   const size_t sizes[] = {n, strlen(sn_cc_prelude), m->size};
   if (!sn_cc_write(source, parts, sizes, 3, reason)) return false;
   if (!sn_cc_compile(&cc->compiler, source, object, log, reason)) return false;
-  return load(m, sn_cc_cache_keep(object, kept, key) ? kept : object, reason);
+  const bool keeps = sn_cc_cache_keep(object, kept, key);
+  const bool loaded = load(m, keeps ? kept : object, reason);
+  if (keeps) sn_cc_cache_shrink(&cc->cache, cc->cache_bytes);
+  return loaded;
 }
 
 /* From the cache or by the compiler. */
@@ -164,6 +169,7 @@ static bool prepare(sn_cc *cc, char *reason) {
   if (!cc->found) {
     cc->works = sn_cc_find_compiler(&cc->compiler, cc->name, reason);
     if (cc->works) sn_cc_cache_open(&cc->cache, *cc->cache_name ? cc->cache_name : NULL);
+    if (cc->works) sn_cc_cache_sweep(&cc->cache, cc->compiler.seconds);
     cc->found = true;
   }
   return cc->works;
@@ -407,7 +413,7 @@ const char *sn_cc_state(sn_cc *cc) {
 
 sn_status sn_cc_open(sn_env *env, sn_isa_id isa, bool fused, sn_cc **out) {
   const char *name = secure_getenv("SINTER_CC"), *cache = secure_getenv("SINTER_CC_CACHE");
-  const char *seconds = secure_getenv("SINTER_CC_SECONDS");
+  const char *seconds = secure_getenv("SINTER_CC_SECONDS"), *mb = secure_getenv("SINTER_CC_CACHE_MB");
   *out = NULL;
   if (name && (!*name || !strcmp(name, "off"))) return SN_OK;
   sn_cc *cc;
@@ -417,6 +423,7 @@ sn_status sn_cc_open(sn_env *env, sn_isa_id isa, bool fused, sn_cc **out) {
   cc->fused = fused;
   cc->compiler.seconds = seconds && atoi(seconds) > 0 ? atoi(seconds) : 60;
   cc->compiler.stop = &cc->stop;
+  cc->cache_bytes = (uint64_t)(mb && atoi(mb) > 0 ? atoi(mb) : CACHE_MB) << 20;
   cc->waits = secure_getenv("SINTER_CC_WAIT") != NULL;
   sn_format(cc->name, sizeof cc->name, "%s", name ? name : "cc");
   sn_format(cc->cache_name, sizeof cc->cache_name, "%s", cache ? cache : "");

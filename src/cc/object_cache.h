@@ -30,13 +30,14 @@ void sn_cc_cache_open(sn_cc_cache *cache, const char *name);
 /* Where the object of this key would be; "" without a cache. */
 void sn_cc_cache_path(const sn_cc_cache *cache, const sn_cc_key *key, char *out);
 
-/* Whether the file there is an object of this key, to be loaded as it is. */
+/* Whether the file there is an object of this key, to be loaded as it is: then it counts as used now. */
 bool sn_cc_cache_holds(const char *path, const sn_cc_key *key);
 
 /* Makes an object, which is in the work directory, one of the cache. */
 bool sn_cc_cache_keep(const char *object, const char *path, const sn_cc_key *key);
 
-/* A directory to work in, of this user alone: in the cache or among temporary files. */
+/* A directory to work in, of this user alone: in the cache, named SN_CC_WORK and more, or among temporary files. */
+#define SN_CC_WORK "work-"
 bool sn_cc_work_begin(const sn_cc_cache *cache, char *dir, char *reason);
 void sn_cc_work_end(const char *dir);
 

@@ -121,6 +121,7 @@ bool sn_cc_cache_holds(const char *path, const sn_cc_key *key) {
       munmap((void *)(uintptr_t)bytes, n);
     }
   }
+  if (holds) futimens(file, NULL); /* a cache that cannot be written to is not tidied either */
   close(file);
   return holds;
 }
@@ -183,7 +184,7 @@ bool sn_cc_work_begin(const sn_cc_cache *cache, char *dir, char *reason) {
   const char *temporary = secure_getenv("TMPDIR");
   if (!temporary || *temporary != '/' || strlen(temporary) > SN_CC_PATH - 64) temporary = "/tmp";
   if (*cache->dir) {
-    sn_format(dir, SN_CC_PATH, "%s/work-XXXXXX", cache->dir);
+    sn_format(dir, SN_CC_PATH, "%s/" SN_CC_WORK "XXXXXX", cache->dir);
     if (mkdtemp(dir)) return true;
   }
   sn_format(dir, SN_CC_PATH, "%s/sinter-XXXXXX", temporary);
