@@ -115,7 +115,8 @@ static sn_status phase_sinks(sn_arena *arena, const sn_phase *phase, sn_cc_sink 
 
 static sn_status add_post(const writer *w, const char *const *totals, bool *able) {
   const sn_group *g = w->k->group;
-  sn_cc_walk walk = {.t = w->t, .body = &g->post, .totals = totals, .n_sinks = g->n_stores};
+  sn_cc_walk walk = {.t = w->t, .body = &g->post, .totals = totals, .n_sinks = g->n_stores,
+                    .streams = g->kind == SN_GROUP_MAP};
   sn_cc_sink *sinks;
   SN_TRY(sn_arena_alloc(w->t->arena, g->n_stores, sizeof *sinks, (void **)&sinks));
   walk.sinks = sinks;

@@ -79,6 +79,30 @@ static inline both one_f64(const void *p) {
   return (both){sn_vf64_splat(*(const double *)p), sn_vf64_splat(*(const double *)p)};
 }
 
+/* Past the caches, to where vectors lie; what was stored so is seen by other threads after stream_end. */
+static inline bool lies_on_vectors(const void *p) { return (uintptr_t)p % SN_SIMD_BYTES == 0; }
+#if defined(__clang__) && defined(__SSE2__)
+static inline void stream_f32(void *p, vf32 v) { __builtin_nontemporal_store(v, (vf32 *)p); }
+#elif defined(__AVX512F__) && SN_SIMD_BYTES == 64
+static inline void stream_f32(void *p, vf32 v) { __builtin_ia32_movntps512(p, v); }
+#elif defined(__AVX__) && SN_SIMD_BYTES == 32
+static inline void stream_f32(void *p, vf32 v) { __builtin_ia32_movntps256(p, v); }
+#elif defined(__SSE2__) && SN_SIMD_BYTES == 16
+static inline void stream_f32(void *p, vf32 v) { __builtin_ia32_movntps(p, v); }
+#else
+static inline void stream_f32(void *p, vf32 v) { put_f32(p, v); }
+#endif
+static inline void stream_i32(void *p, vu32 v) { stream_f32(p, (vf32)v); }
+static inline void stream_f64(void *p, both v) {
+  stream_f32(p, (vf32)v.low);
+  stream_f32((char *)p + sizeof v.low, (vf32)v.high);
+}
+static inline void stream_end(void) {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 /* A bool in a strip. */
 static inline vi32 get_mask(const void *p) { return load_vi32(p, 0); }
 static inline void put_mask(void *p, vi32 v) { store_vi32(p, 0, v); }

@@ -21,6 +21,7 @@ typedef struct sn_cc_place {
 } place;
 
 /* Shorter innermost dims are no runs, unless they are whole vectors: too much of them would be a part of one. */
+enum { STREAMED_BYTES = 32 << 20 }; /* of one store: more than caches share out */
 enum { LEAST_RUN = 128, RUN_UNIT = 16, LEVEL_ALL = 0, LEVEL_RUN = 1, LEVEL_POINT = 2 };
 
 const char *sn_cc_short_name(sn_dtype dtype) {
@@ -450,12 +451,23 @@ static const char *spare_sink(const sn_cc_walk *w, uint32_t k) {
   return w->stores[k].how == COPIED ? NULL : type_of(&w->stores[k]);
 }
 
+/* Whether a store's whole vectors go past the caches where they lie on vectors of memory, as past<k> says. */
+static bool is_streamed(const sn_cc_walk *w, uint32_t k) {
+  const place *p = &w->stores[k];
+  if (!w->streams || !p->o || p->how != LINEAR || !sn_strip_is_memory(p->o->dtype)) return false;
+  int64_t bytes = sn_dtype_table[p->o->dtype].bytes;
+  for (int i = 0; i < w->nest.rank; i++) bytes *= w->nest.dims[i];
+  return bytes >= STREAMED_BYTES;
+}
+
 static void add_sinks(const sn_cc_walk *w) {
   for (uint32_t k = 0; k < w->n_sinks; k++) {
     const sn_cc_sink *s = &w->sinks[k];
     const sn_dtype dtype = w->body->insns[s->insn].dtype;
     const char *name =
         s->kind == SN_CC_STORE ? memory_name(s->target->dtype) : sn_cc_strip_name(dtype);
+    if (is_streamed(w, k))
+      LINE("          if (past%u) stream_%s(q%u + i, v%u);\n          else\n", k, name, k, s->insn);
     if (s->kind != SN_CC_COMBINE) {
       LINE("          put_%s(q%u + i, v%u);\n", name, k, s->insn);
       continue;
@@ -477,6 +489,7 @@ static void add_spares(const sn_cc_walk *w) {
   for (uint32_t k = 0; k < w->n_sinks; k++) {
     if (spare_sink(w, k) && w->sinks[k].kind == SN_CC_COMBINE)
       LINE("        COPY_SOME(u%u, q%u + end, rest);\n", k, k);
+    if (is_streamed(w, k)) LINE("        past%u = false;\n", k);
     if (spare_sink(w, k))
       LINE("        t%u = q%u + end, q%u = u%u;\n", k, k, k, k);
     else
@@ -499,6 +512,8 @@ static void declare_spares(const sn_cc_walk *w) {
 
 static void add_loop(const sn_cc_walk *w) {
   declare_spares(w);
+  for (uint32_t k = 0; k < w->n_sinks; k++)
+    if (is_streamed(w, k)) LINE("      bool past%u = lies_on_vectors(q%u);\n", k, k);
   LINE("      for (int64_t i = 0, end = m - m %% LANES, rest = 0;;) {\n");
   LINE("        for (; i < end; i += LANES) {\n");
   add_values(w, LEVEL_POINT, "          ");
@@ -548,5 +563,10 @@ sn_status sn_cc_walk_points(sn_cc_walk *w) {
   }
   if (w->runs) advance_indices(w, "      ", "m");
   LINE("    }\n  }\n");
+  for (uint32_t k = 0; k < w->n_sinks; k++)
+    if (is_streamed(w, k)) {
+      LINE("  stream_end();\n");
+      break;
+    }
   return w->t->status;
 }

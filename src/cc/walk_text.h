@@ -50,6 +50,7 @@ typedef struct sn_cc_walk {
   const char *const *kept; /* per slot where the row of it begins */
   const sn_cc_sink *sinks;
   uint32_t n_sinks;
+  bool streams; /* whether what is stored may go past the caches, where none would hold it */
   /* made by sn_cc_walk_begin */
   uint8_t *needed, *level;
   struct sn_cc_place *loads, *stores; /* per insn that loads, per sink */

@@ -10,6 +10,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bits/bits.h"
@@ -55,6 +57,7 @@ static int begin(void **state) {
   remove_all(cache);
   setenv("SINTER_CC", TEST_CC, 1);
   unsetenv("SINTER_CC_SECONDS");
+  unsetenv("SINTER_CC_CACHE_MB");
   unsetenv("SINTER_CC_WAIT");
   return setenv("SINTER_CC_CACHE", cache, 1);
 }
@@ -193,6 +196,76 @@ static void what_others_can_write_is_not_loaded(void **state) {
   probe_says("1 compiled, 0 from the cache, 0 failed, 0 to come; no cache");
 }
 
+/* A file of the cache, as old as this. */
+static void plant(const char *name, size_t bytes, int hours) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", cache, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  for (size_t i = 0; i < bytes; i++) fputc('x', file);
+  fclose(file);
+  const struct timeval then = {.tv_sec = time(NULL) - 3600 * hours};
+  assert_int_equal(utimes(path, (const struct timeval[]){then, then}), 0);
+}
+
+static bool is_there(const char *name) {
+  char path[256];
+  struct stat about;
+  snprintf(path, sizeof path, "%s/%s", cache, name);
+  return !lstat(path, &about);
+}
+
+/* There are more small ones than one walk over the directory removes. */
+static void what_was_used_last_stays_in_a_full_cache(void **state) {
+  (void)state;
+  enum { SMALL = 300 };
+  char name[64];
+  probe_says("1 compiled, 0 from the cache, 0 failed");
+  snprintf(name, sizeof name, "%s", strrchr(cached_file(), '/') + 1);
+  plant(name, 1, 40); /* damaged, so that it is made again */
+  plant("00000000000000000000000000000001.so", 400000, 3);
+  plant("00000000000000000000000000000002.so", 300000, 1);
+  plant("notes.so", 2000000, 90);
+  for (int i = 0; i < SMALL; i++) {
+    char small[64];
+    snprintf(small, sizeof small, "%032x.so", 16 + i);
+    plant(small, 2000, 50 + i);
+  }
+  setenv("SINTER_CC_CACHE_MB", "1", 1);
+  probe_says("1 compiled, 0 from the cache, 0 failed");
+  assert_true(is_there(name));
+  assert_true(is_there("notes.so"));
+  assert_true(is_there("00000000000000000000000000000002.so"));
+  assert_false(is_there("0000000000000000000000000000013b.so"));
+  assert_false(is_there("00000000000000000000000000000010.so"));
+  /* a hit counts as a use */
+  struct timeval then = {.tv_sec = time(NULL) - 7200};
+  struct stat about;
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", cache, name);
+  assert_int_equal(utimes(path, (const struct timeval[]){then, then}), 0);
+  probe_says("0 compiled, 1 from the cache, 0 failed");
+  assert_int_equal(stat(path, &about), 0);
+  assert_true(about.st_mtime > then.tv_sec + 3600);
+}
+
+static void work_left_behind_is_removed(void **state) {
+  (void)state;
+  char path[256], file[300];
+  probe_says("1 compiled, 0 from the cache, 0 failed");
+  for (int hours = 0; hours < 3; hours += 2) {
+    snprintf(path, sizeof path, "%s/work-%d", cache, hours);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(file, sizeof file, "%s/kernels.c", path);
+    fclose(fopen(file, "w"));
+    const struct timeval then = {.tv_sec = time(NULL) - 3600 * hours};
+    assert_int_equal(utimes(path, (const struct timeval[]){then, then}), 0);
+  }
+  probe_says("0 compiled, 1 from the cache, 0 failed");
+  assert_true(is_there("work-0"));
+  assert_false(is_there("work-2"));
+}
+
 static void without_a_cache_code_is_still_made(void **state) {
   (void)state;
   setenv("SINTER_CC_CACHE", "/dev/null/cache", 1);
@@ -270,13 +343,36 @@ static void equal_programs_share_their_code(void **state) {
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
+/* Outputs of one program, interpreted and then by its code. */
+static void both_ways(sn_context *ctx, sn_tensor *const *in, sn_tensor *const *given, size_t n_in,
+                      sn_tensor *const *out, size_t n) {
+  enum { MOST = 128 };
+  sn_tensor *got[2][MOST];
+  sn_program *program;
+  assert_true(n <= MOST);
+  assert_int_equal(sn_compile(ctx, in, n_in, out, n, NULL, &program), SN_OK);
+  for (int run = 0; run < 2; run++) {
+    assert_int_equal(sn_program_run(program, given, got[run]), SN_OK);
+    if (!run) sn_code_wait(ctx);
+  }
+  assert_non_null(strstr(sn_code_state(ctx), "1 compiled, 0 from the cache, 0 failed"));
+  for (size_t i = 0; i < n; i++) {
+    int64_t where;
+    if (!case_same(sn_dtype_of(got[0][i]), sn_data(got[0][i]), sn_data(got[1][i]),
+                   sn_size(got[0][i]), &where))
+      fail_msg("output %zu differs at %lld", i, (long long)where);
+    for (int run = 0; run < 2; run++) sn_release(got[run][i]);
+  }
+  sn_program_release(program);
+}
+
 /* Every row of ops.def in one program for each dtype, on special values; sizes are around vectors and strips. */
 static void ops_of(sn_dtype dtype) {
   static const int64_t sizes[] = {261, 0, 1, 7, 1000, 16, 255};
   enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 1000 };
   case_random r = {.state = 17};
   sn_context *ctx = case_context(2, sn_isa_detect());
-  sn_tensor *in[SIZES * 3], *given[SIZES * 3], *out[SN_OP_COUNT], *got[2][SN_OP_COUNT];
+  sn_tensor *in[SIZES * 3], *given[SIZES * 3], *out[SN_OP_COUNT];
   size_t n = 0;
   for (int s = 0; s < SIZES; s++) {
     for (int k = 0; k < 3; k++) {
@@ -294,22 +390,8 @@ static void ops_of(sn_dtype dtype) {
     out[n] = case_apply((sn_op)op, &in[3 * (n % SIZES)], info->arity);
     n++;
   }
-  sn_program *program;
-  assert_int_equal(sn_compile(ctx, in, SIZES * 3, out, n, NULL, &program), SN_OK);
-  for (int run = 0; run < 2; run++) {
-    assert_int_equal(sn_program_run(program, given, got[run]), SN_OK);
-    if (!run) sn_code_wait(ctx);
-  }
-  assert_non_null(strstr(sn_code_state(ctx), "1 compiled, 0 from the cache, 0 failed"));
-  for (size_t i = 0; i < n; i++) {
-    int64_t where;
-    if (!case_same(sn_dtype_of(got[0][i]), sn_data(got[0][i]), sn_data(got[1][i]),
-                   sn_size(got[0][i]), &where))
-      fail_msg("%s: output %zu differs at %lld", sn_dtype_name(dtype), i, (long long)where);
-    for (int run = 0; run < 2; run++) sn_release(got[run][i]);
-    sn_release(out[i]);
-  }
-  sn_program_release(program);
+  both_ways(ctx, in, given, SIZES * 3, out, n);
+  for (size_t i = 0; i < n; i++) sn_release(out[i]);
   for (int i = 0; i < SIZES * 3; i++) sn_release(in[i]), sn_release(given[i]);
   case_context_end(ctx);
 }
@@ -317,6 +399,66 @@ static void ops_of(sn_dtype dtype) {
 static void every_op_has_the_bits_of_the_vm(void **state) {
   (void)state;
   for (int dtype = 0; dtype < 4; dtype++) ops_of((sn_dtype)dtype);
+}
+
+/* Rows around vectors and strips in length, which end anywhere. */
+static void rows_of_any_length(bool deterministic) {
+  static const int64_t lengths[] = {1, 2, 7, 8, 9, 10, 16, 31, 33, 40, 255, 256, 257, 300, 1023};
+  enum { LENGTHS = sizeof lengths / sizeof *lengths, ROWS = 5, EACH = 6 };
+  case_random r = {.state = 23};
+  sn_context *ctx = case_context_with(
+      (sn_options){.threads = 2, .deterministic = deterministic}, sn_isa_detect());
+  sn_tensor *in[2 * LENGTHS], *given[2 * LENGTHS], *out[EACH * LENGTHS];
+  size_t n = 0;
+  for (int i = 0; i < LENGTHS; i++) {
+    const int64_t dims[] = {ROWS, lengths[i]};
+    void *data;
+    in[2 * i] = sn_placeholder(ctx, SN_F32, 2, dims);
+    given[2 * i] = sn_empty(ctx, SN_F32, 2, dims, &data);
+    case_fill(&r, SN_OP_exp, 0, SN_F32, CASE_MIXED, ROWS * lengths[i], data);
+    in[2 * i + 1] = sn_placeholder(ctx, SN_I32, 1, dims);
+    given[2 * i + 1] = sn_empty(ctx, SN_I32, 1, dims, &data);
+    for (int row = 0; row < ROWS; row++) ((int32_t *)data)[row] = (int32_t)(row * 7 % lengths[i]);
+    out[n++] = sn_softmax(in[2 * i], -1);
+    out[n++] = sn_layer_norm(in[2 * i], 1u << 1, NULL, NULL, 1e-5);
+    out[n++] = sn_softmax_cross_entropy(in[2 * i], in[2 * i + 1], SN_DEFAULT);
+    out[n++] = sn_sum(in[2 * i], 1u << 1, false);
+    out[n++] = sn_argmax(in[2 * i], 1, false);
+    out[n++] = sn_max(in[2 * i], SN_ALL_AXES, false);
+  }
+  both_ways(ctx, in, given, 2 * LENGTHS, out, n);
+  for (size_t i = 0; i < n; i++) sn_release(out[i]);
+  for (int i = 0; i < 2 * LENGTHS; i++) sn_release(in[i]), sn_release(given[i]);
+  case_context_end(ctx);
+}
+
+static void rows_of_any_length_have_the_bits_of_the_vm(void **state) {
+  (void)state;
+  rows_of_any_length(false);
+  rows_of_any_length(true);
+}
+
+/* What is stored past the caches: whole, with an odd end, and behind an odd beginning. */
+static void large_outputs_have_the_bits_of_the_vm(void **state) {
+  (void)state;
+  static const int64_t large = (8 << 20) + 3, few = 5;
+  case_random r = {.state = 29};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  const int64_t *const sizes[] = {&large, &few};
+  sn_tensor *in[2], *given[2];
+  for (int i = 0; i < 2; i++) {
+    void *data;
+    in[i] = sn_placeholder(ctx, SN_F32, 1, sizes[i]);
+    given[i] = sn_empty(ctx, SN_F32, 1, sizes[i], &data);
+    case_fill(&r, SN_OP_exp, i, SN_F32, CASE_MIXED, *sizes[i], data);
+  }
+  sn_tensor *wide = sn_astype(in[0], SN_F64), *half = sn_relu(in[0]);
+  sn_tensor *out[] = {sn_square(in[0]), sn_neg(wide), sn_astype(in[0], SN_I32),
+                      sn_concat((sn_tensor *[]){in[1], half}, 2, 0)};
+  both_ways(ctx, in, given, 2, out, 4);
+  sn_tensor *all[] = {wide, half, out[0], out[1], out[2], out[3], in[0], in[1], given[0], given[1]};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) sn_release(all[i]);
+  case_context_end(ctx);
 }
 
 /* The list of tests/bits, some of it each time; what comes first is interpreted. */
@@ -367,12 +509,16 @@ int main(void) {
       TEST(code_comes_from_the_cache_the_second_time),
       TEST(a_damaged_object_is_made_again),
       TEST(what_others_can_write_is_not_loaded),
+      TEST(what_was_used_last_stays_in_a_full_cache),
+      TEST(work_left_behind_is_removed),
       TEST(without_a_cache_code_is_still_made),
       TEST(without_a_compiler_the_vm_goes_on),
       TEST(a_compiler_that_fails_or_lies_is_told_of),
       TEST(nobody_waits_for_a_compiler),
       TEST(equal_programs_share_their_code),
       TEST(every_op_has_the_bits_of_the_vm),
+      TEST(rows_of_any_length_have_the_bits_of_the_vm),
+      TEST(large_outputs_have_the_bits_of_the_vm),
       TEST(known_computations_keep_their_bits),
       TEST(random_programs_keep_their_bits),
   };
