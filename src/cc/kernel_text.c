@@ -29,23 +29,32 @@ static void need_block(const writer *w, sn_op op, sn_dtype dtype) {
     memcpy(&bits, &identity, sizeof bits);
   else
     sn_strip_fill(dtype, &bits, identity, 1);
-  sn_text_add(w->before, "DEFINE_BLOCK(%s, %s, %s, SN_LANES_F%s, 0x%llxu)\n",
-              sn_op_describe(op)->name, s,
+  const char *name = sn_op_describe(op)->name;
+  const bool quick = (op == SN_OP_max || op == SN_OP_min) && sn_dtype_is_float(dtype);
+  sn_text_add(w->before, "DEFINE_BLOCK(%s, %s, %s, SN_LANES_F%s, 0x%llxu, quick_%s%s%s)\n", name, s,
               dtype == SN_I32   ? "vu32"
               : dtype == SN_F64 ? "vf64"
                                 : "vf32",
-              dtype == SN_F64 ? "64" : "32", (unsigned long long)bits);
+              dtype == SN_F64 ? "64" : "32", (unsigned long long)bits, quick ? name : "never",
+              quick ? "_" : "", quick ? s : "");
 }
 
 /* Whether what is reduced for one point is one strip: then no block is needed. */
 static bool is_strip(const writer *w) { return sn_group_reduced_points(w->k->group) <= SN_STRIP; }
+
+/* The slot that the values of a reduction are kept in, too, as they are in strips; or SN_NONE. */
+static uint32_t kept_slot(const sn_phase *phase, uint32_t reduction) {
+  for (uint32_t i = 0; i < phase->n_keeps; i++)
+    if (phase->keeps[i].insn == phase->reductions[reduction].insn) return phase->keeps[i].slot;
+  return SN_NONE;
+}
 
 static void declare_blocks(const writer *w, const sn_phase *phase) {
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
     const sn_reduction *r = &phase->reductions[i];
     need_block(w, r->op, r->dtype);
     if (!is_strip(w)) LINE("  block b%u;\n  b%u.count = 0;\n", i, i);
-    LINE("  %s x%u[STRIP] ALIGNED;\n", sn_cc_strip_type(r->dtype), i);
+    if (kept_slot(phase, i) == SN_NONE) LINE("  %s x%u[STRIP] ALIGNED;\n", sn_cc_strip_type(r->dtype), i);
   }
 }
 
@@ -54,40 +63,57 @@ static void begin_call(const writer *w, const char *function, const sn_reduction
   LINE("  %s_%s_%s(", function, sn_op_describe(r->op)->name, sn_cc_short_name(r->dtype));
 }
 
+static void fold_strips(const writer *w, const sn_phase *phase) {
+  for (uint32_t i = 0; i < phase->n_reductions; i++) {
+    if (kept_slot(phase, i) != SN_NONE) continue;
+    begin_call(w, "block_strip", &phase->reductions[i]);
+    LINE("&b%u, x%u, n, 1);\n", i, i);
+  }
+}
+
+/* Of all `length` points, which lie at `place`, in a row that is kept, or in the one strip. */
+static void fold_whole(const writer *w, const sn_phase *phase, const char *place,
+                       const char *const *kept, const char *const *items) {
+  for (uint32_t i = 0; i < phase->n_reductions; i++) {
+    const uint32_t slot = kept_slot(phase, i);
+    const char *at = slot == SN_NONE ? place : kept[slot];
+    char strip[16];
+    sn_format(strip, sizeof strip, "x%u", i);
+    if (is_strip(w)) {
+      begin_call(w, "total", &phase->reductions[i]);
+      LINE("%s, length, %d, %s);\n", at ? at : strip, !at, items[i]);
+      continue;
+    }
+    if (at) {
+      begin_call(w, "block_points", &phase->reductions[i]);
+      LINE("&b%u, %s, length);\n", i, at);
+    }
+    begin_call(w, "block_end", &phase->reductions[i]);
+    LINE("&b%u, %s);\n", i, items[i]);
+  }
+}
+
 /* Points [from, from + length), which are variables, of a phase's body, into items: by way of strips, unless they lie in
- * memory as they are folded. */
+ * memory as they are folded, or are kept. */
 static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk *walk,
-                             const char *from, const char *const *items) {
+                             const char *from, const char *const *kept, const char *const *items) {
   const char *place;
   SN_TRY(sn_cc_walk_place(walk, &place));
-  const bool loops = !place && !is_strip(w);
-  if (loops)
+  bool strips = false;
+  for (uint32_t i = 0; i < phase->n_reductions; i++)
+    strips = strips || (!place && !is_strip(w) && kept_slot(phase, i) == SN_NONE);
+  if (strips)
     LINE("  for (int64_t done = 0; done < length; done += STRIP) {\n"
          "  const int64_t flat = %s + done, n = length - done < STRIP ? length - done : STRIP;\n",
          from);
   else
     LINE("  const int64_t flat = %s, n = length;\n", from);
   if (!place) SN_TRY(sn_cc_walk_points(walk));
-  for (uint32_t i = 0; i < phase->n_reductions; i++) {
-    char strip[16];
-    sn_format(strip, sizeof strip, "x%u", i);
-    begin_call(w,
-               is_strip(w) ? "total"
-               : place     ? "block_points"
-                           : "block_strip",
-               &phase->reductions[i]);
-    if (is_strip(w))
-      LINE("%s, n, %d, %s);\n", place ? place : strip, !place, items[i]);
-    else if (place)
-      LINE("&b%u, %s, n);\n", i, place);
-    else
-      LINE("&b%u, %s, n, 1);\n", i, strip);
+  if (strips) {
+    fold_strips(w, phase);
+    LINE("  }\n");
   }
-  if (loops) LINE("  }\n");
-  for (uint32_t i = 0; i < phase->n_reductions && !is_strip(w); i++) {
-    begin_call(w, "block_end", &phase->reductions[i]);
-    LINE("&b%u, %s);\n", i, items[i]);
-  }
+  fold_whole(w, phase, place, kept, items);
   return SN_OK;
 }
 
@@ -106,8 +132,9 @@ static sn_status phase_sinks(sn_arena *arena, const sn_phase *phase, sn_cc_sink 
     sink[(*n)++] = (sn_cc_sink){
         .kind = SN_CC_STORE, .insn = phase->stores[i].insn, .target = &phase->stores[i].target};
   for (uint32_t i = 0; i < phase->n_reductions; i++)
-    sink[(*n)++] =
-        (sn_cc_sink){.kind = SN_CC_STRIP, .insn = phase->reductions[i].insn, .number = i};
+    if (kept_slot(phase, i) == SN_NONE)
+      sink[(*n)++] =
+          (sn_cc_sink){.kind = SN_CC_STRIP, .insn = phase->reductions[i].insn, .number = i};
   return SN_OK;
 }
 
@@ -115,8 +142,12 @@ static sn_status phase_sinks(sn_arena *arena, const sn_phase *phase, sn_cc_sink 
 
 static sn_status add_post(const writer *w, const char *const *totals, bool *able) {
   const sn_group *g = w->k->group;
-  sn_cc_walk walk = {.t = w->t, .body = &g->post, .totals = totals, .n_sinks = g->n_stores,
-                    .streams = g->kind == SN_GROUP_MAP};
+  sn_cc_walk walk = {.t = w->t,
+                     .body = &g->post,
+                     .totals = totals,
+                     .n_sinks = g->n_stores,
+                     .points = sn_group_points(g),
+                     .streams = g->kind == SN_GROUP_MAP};
   sn_cc_sink *sinks;
   SN_TRY(sn_arena_alloc(w->t->arena, g->n_stores, sizeof *sinks, (void **)&sinks));
   walk.sinks = sinks;
@@ -161,7 +192,7 @@ static sn_status add_fold(const writer *w, bool *able) {
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  SN_TRY(fold_points(w, phase, &walk, "first", (const char *[]){"item"}));
+  SN_TRY(fold_points(w, phase, &walk, "first", NULL, (const char *[]){"item"}));
   LINE("}\n\n");
   return SN_OK;
 }
@@ -231,8 +262,12 @@ static sn_status kept_places(const writer *w, const char *const **out) {
 static sn_status add_phase(const writer *w, const sn_phase *phase, const char *const *totals,
                            const char *const *kept, bool *able) {
   const sn_group *g = w->k->group;
-  sn_cc_walk walk = {
-      .t = w->t, .body = &phase->body, .totals = totals, .one_total = true, .kept = kept};
+  sn_cc_walk walk = {.t = w->t,
+                     .body = &phase->body,
+                     .totals = totals,
+                     .one_total = true,
+                     .kept = kept,
+                     .points = sn_group_points(g) * sn_group_reduced_points(g)};
   sn_cc_sink *sinks;
   SN_TRY(phase_sinks(w->t->arena, phase, &sinks, &walk.n_sinks));
   walk.sinks = sinks;
@@ -247,7 +282,7 @@ static sn_status add_phase(const writer *w, const sn_phase *phase, const char *c
   declare_blocks(w, phase);
   SN_TRY(sn_cc_walk_begin(&walk, able));
   if (!*able) return SN_OK;
-  SN_TRY(fold_points(w, phase, &walk, "0", totals + phase->first_total));
+  SN_TRY(fold_points(w, phase, &walk, "0", kept, totals + phase->first_total));
   LINE("  }\n");
   return SN_OK;
 }

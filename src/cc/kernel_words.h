@@ -103,6 +103,10 @@ static inline void stream_end(void) {
 #endif
 }
 
+/* Memory that is soon to be stored to, ahead of p. */
+enum { AHEAD = 1024 };
+static inline void ask_for(const void *p) { __builtin_prefetch((const char *)p + AHEAD, 1); }
+
 /* A bool in a strip. */
 static inline vi32 get_mask(const void *p) { return load_vi32(p, 0); }
 static inline void put_mask(void *p, vi32 v) { store_vi32(p, 0, v); }
@@ -275,10 +279,48 @@ static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
   return sn_vf64_select(__builtin_convertvector(low_half(lanes_below(n)), vi64), a, b);
 }
 
-/* Of a reduction: V: vectors of its accumulators, of N lanes; identity: its bits. Every strip but the last is whole.
+/* The largest or smallest of n points that are not NaN, in lanes, by one operation each, where a reduction's own takes many
+ * for NaN and -0. It picks one of the points, in whatever order: so it is the same unless there is a NaN, or it is a zero,
+ * whose sign the order decides. Then false, and acc is nothing. beyond: what no zero is; own: as below. */
+#define DEFINE_QUICK(id, dtype, V, N, beyond, pick, holds)                                         \
+  static inline bool quick_##id##_##dtype(V *acc, const void *points, int64_t n, bool own) {       \
+    const acc_##dtype *at = points;                                                                \
+    V odd[VECTORS];                                                                                \
+    UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = beyond, odd[v] = (V){0};                   \
+    int64_t i = 0;                                                                                 \
+    for (; i + VECTORS * N <= n; i += VECTORS * N) UNROLLED for (int v = 0; v < VECTORS; v++) {    \
+        const V x = load_##V(at, i + v * N);                                                       \
+        acc[v] = sn_##V##_##pick(acc[v], x);                                                       \
+        odd[v] = (V)((vi32)odd[v] | (vi32)(x != x));                                               \
+      }                                                                                            \
+    UNROLLED for (int v = 0; v < VECTORS; v++) {                                                   \
+      const int64_t left = n - i - v * N;                                                          \
+      if (left <= 0) break;                                                                        \
+      V x = own ? load_##V(at, i + v * N) : some_##dtype(at + i + v * N, left);                    \
+      x = below_##dtype(left, x, beyond);                                                          \
+      acc[v] = sn_##V##_##pick(acc[v], x);                                                         \
+      odd[v] = (V)((vi32)odd[v] | (vi32)(x != x));                                                 \
+    }                                                                                              \
+    V all = acc[0], any = odd[0];                                                                  \
+    UNROLLED for (int v = 1; v < VECTORS; v++) {                                                   \
+      all = sn_##V##_##pick(all, acc[v]);                                                          \
+      any = (V)((vi32)any | (vi32)odd[v]);                                                         \
+    }                                                                                              \
+    const bool zero = !sn_vi32_any((vi32)(all holds 0)) && sn_vi32_any((vi32)(all == 0));          \
+    return !zero && !sn_vi32_any((vi32)any);                                                       \
+  }
+DEFINE_QUICK(max, f32, vf32, SN_LANES_F32, sn_vf32_splat(-INFINITY), pmax, >)
+DEFINE_QUICK(min, f32, vf32, SN_LANES_F32, sn_vf32_splat(INFINITY), pmin, <)
+DEFINE_QUICK(max, f64, vf64, SN_LANES_F64, sn_vf64_splat(-INFINITY), pmax, >)
+DEFINE_QUICK(min, f64, vf64, SN_LANES_F64, sn_vf64_splat(INFINITY), pmin, <)
+#define quick_never(acc, points, n, own) false
+
+/* Of a reduction: V: vectors of its accumulators, of N lanes; identity: its bits; quick: a way that may fail, or
+ * quick_never. Every strip but the last is whole.
  * Strips of the caller's own may be read up to where a round of the accumulators ends; points in memory may not. */
-#define DEFINE_BLOCK(id, dtype, V, N, identity)                                                    \
+#define DEFINE_BLOCK(id, dtype, V, N, identity, quick)                                             \
   static inline void lanes_##id##_##dtype(V *acc, const void *strip, int64_t n, bool own) {        \
+    if (quick(acc, strip, n, own)) return;                                                         \
     int64_t i = 0;                                                                                 \
     UNROLLED for (int v = 0; v < VECTORS; v++) acc[v] = none_##dtype(identity);                    \
     for (; i + VECTORS * N <= n; i += VECTORS * N)                                                 \
@@ -337,6 +379,11 @@ static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
   /* Points that lie in memory as they are folded: all of a block. */                              \
   static inline void block_points_##id##_##dtype(block *b, const void *points, int64_t n) {        \
     const acc_##dtype *at = points, *end = at + n;                                                 \
+    V acc[VECTORS];                                                                                \
+    if (quick(acc, points, n, false)) {                                                            \
+      block_push_##id##_##dtype(b, acc, 0);                                                        \
+      return;                                                                                      \
+    }                                                                                              \
     for (; end - at >= 4 * STRIP; at += 4 * STRIP) block_four_##id##_##dtype(b, at);               \
     for (; at < end; at += STRIP)                                                                  \
       block_strip_##id##_##dtype(b, at, end - at < STRIP ? end - at : STRIP, false);               \
@@ -350,3 +397,5 @@ static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
           apply_##id##_##dtype(false, load_##V(b->levels[level], v * N), acc[v]);                  \
     collapsed_##id##_##dtype(acc, item);                                                           \
   }
+
+#include "cc/wide_words.h"

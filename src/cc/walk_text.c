@@ -21,8 +21,17 @@ typedef struct sn_cc_place {
 } place;
 
 /* Shorter innermost dims are no runs, unless they are whole vectors: too much of them would be a part of one. */
-enum { STREAMED_BYTES = 32 << 20 }; /* of one store: more than caches share out */
 enum { LEAST_RUN = 128, RUN_UNIT = 16, LEVEL_ALL = 0, LEVEL_RUN = 1, LEVEL_POINT = 2 };
+
+/* Of an op that is a function, a long chain: wide_words.h. */
+enum { LEAST_COST = 10 };
+
+/* Of a point of a row: as long as a store takes that had to ask for memory. */
+enum { BUSY_COST = 4 };
+
+/* Of one store: what is no more in the caches near a core when it is written again, and what is more than all caches
+ * share out. */
+enum { ASKED_FOR_BYTES = 256 << 10, STREAMED_BYTES = 32 << 20 };
 
 const char *sn_cc_short_name(sn_dtype dtype) {
   static const char *const names[SN_DTYPES] = {
@@ -171,6 +180,10 @@ static sn_status describe(sn_cc_walk *w, bool *able) {
 
 #define LINE(...) sn_text_add(w->t, __VA_ARGS__)
 
+/* What words begin with, and values: see wide_words.h. */
+static const char *words(const sn_cc_walk *w) { return w->wide ? "wide_" : ""; }
+static char value(const sn_cc_walk *w) { return w->wide ? 'w' : 'v'; }
+
 /* Which rows of ops.def there are; what one calls of kernel_words.h is apply_<op>_<dtype>. */
 static bool has_row(sn_op op, sn_dtype dtype) {
   enum { F = 1 << SN_F32 | 1 << SN_F64, I = 1 << SN_I32, B = 1 << SN_BOOL };
@@ -211,34 +224,39 @@ static void add_const(const sn_cc_walk *w, const sn_insn *insn) {
 static void add_cast(const sn_cc_walk *w, const sn_insn *insn) {
   const sn_dtype from = insn->in_dtype, to = insn->dtype;
   const uint32_t x = insn->args[0];
+  const char v = value(w);
   const char *s = sn_cc_short_name(sn_dtype_is_small(to) ? to : from);
   if (from == to && sn_dtype_is_small(to))
-    LINE("v%u", x);
+    LINE("%c%u", v, x);
   else if (sn_dtype_is_small(to))
-    LINE("apply_narrow_%s(SN_FUSED, v%u, v%u)", s, x, x);
+    LINE("%sapply_narrow_%s(SN_FUSED, %c%u, %c%u)", words(w), s, v, x, v, x);
   else if (sn_dtype_is_small(from))
-    LINE("apply_%s_%s(SN_FUSED, v%u, v%u)", sn_dtype_is_float(from) ? "widen" : "narrow", s, x, x);
+    LINE("%sapply_%s_%s(SN_FUSED, %c%u, %c%u)", words(w),
+         sn_dtype_is_float(from) ? "widen" : "narrow", s, v, x, v, x);
   else
-    LINE("cast_%s_%s(v%u)", s, sn_cc_short_name(to), x);
+    LINE("%scast_%s_%s(%c%u)", words(w), s, sn_cc_short_name(to), v, x);
 }
 
 static void add_op(const sn_cc_walk *w, const sn_insn *insn) {
   const uint32_t a = insn->args[0], b = insn->n_args > 1 ? insn->args[1] : a;
   const char *name = sn_op_describe(insn->op)->name, *s = sn_cc_short_name(insn->in_dtype);
+  const char v = value(w);
   if (insn->op == SN_OP_astype)
     add_cast(w, insn);
   else if (insn->op == SN_OP_bitcast)
     LINE("(value_%s)v%u", sn_cc_short_name(insn->dtype), a);
   else if (insn->op == SN_OP_where)
-    LINE("select_%s(v%u, v%u, v%u)", sn_cc_short_name(insn->dtype), a, b, insn->args[2]);
+    LINE("%sselect_%s(%c%u, %c%u, %c%u)", words(w), sn_cc_short_name(insn->dtype), v, a, v, b, v,
+         insn->args[2]);
   else if (insn->in_dtype == SN_F64)
     LINE("%s(apply_%s_f64, v%u, v%u)", insn->dtype == SN_BOOL ? "BOTH_MASKS" : "BOTH", name, a, b);
   else
-    LINE("apply_%s_%s(SN_FUSED, v%u, v%u)", name, s, a, b);
+    LINE("%sapply_%s_%s(SN_FUSED, %c%u, %c%u)", words(w), name, s, v, a, v, b);
 }
 
 static void begin_value(const sn_cc_walk *w, uint32_t i, const char *indent) {
-  LINE("%sconst value_%s v%u = ", indent, sn_cc_short_name(w->body->insns[i].dtype), i);
+  LINE("%sconst %svalue_%s %c%u = ", indent, words(w),
+       sn_cc_short_name(w->body->insns[i].dtype), value(w), i);
 }
 
 /* offset + o0 s0 ... + d0 s0 ... */
@@ -298,21 +316,23 @@ static void add_values(const sn_cc_walk *w, uint8_t level, const char *indent) {
     switch (insn->kind) {
     case SN_INSN_CONST: add_const(w, insn); break;
     case SN_INSN_OP: add_op(w, insn); break;
-    case SN_INSN_KEPT: LINE("get_%s(p%u + i)", sn_cc_strip_name(insn->dtype), i); break;
+    case SN_INSN_KEPT:
+      LINE("%sget_%s(p%u + i)", words(w), sn_cc_strip_name(insn->dtype), i);
+      break;
     case SN_INSN_TOTAL:
       if (w->one_total)
         LINE("one_%s(%s)", sn_cc_strip_name(insn->dtype), w->totals[insn->args[0]]);
       else
-        LINE("get_%s(p%u + i)", sn_cc_strip_name(insn->dtype), i);
+        LINE("%sget_%s(p%u + i)", words(w), sn_cc_strip_name(insn->dtype), i);
       break;
     case SN_INSN_LOAD:
       if (level < LEVEL_POINT)
         add_one(w, i, level == LEVEL_RUN);
       else if (w->loads[i].how == COUNTED)
-        LINE("count_i32(p%u + i * %lld, %lld)", i, (long long)step_of(w, i),
+        LINE("%scount_i32(p%u + i * %lld, %lld)", words(w), i, (long long)step_of(w, i),
              (long long)step_of(w, i));
       else
-        LINE("get_%s(p%u + i)", memory_name(w->loads[i].o->dtype), i);
+        LINE("%sget_%s(p%u + i)", words(w), memory_name(w->loads[i].o->dtype), i);
       break;
     }
     LINE(";\n");
@@ -451,13 +471,32 @@ static const char *spare_sink(const sn_cc_walk *w, uint32_t k) {
   return w->stores[k].how == COPIED ? NULL : type_of(&w->stores[k]);
 }
 
+static int64_t stored_bytes(const sn_cc_walk *w, uint32_t k) {
+  const place *p = &w->stores[k];
+  return p->o ? w->points * (int64_t)sn_dtype_table[p->o->dtype].bytes : 0;
+}
+
 /* Whether a store's whole vectors go past the caches where they lie on vectors of memory, as past<k> says. */
 static bool is_streamed(const sn_cc_walk *w, uint32_t k) {
   const place *p = &w->stores[k];
-  if (!w->streams || !p->o || p->how != LINEAR || !sn_strip_is_memory(p->o->dtype)) return false;
-  int64_t bytes = sn_dtype_table[p->o->dtype].bytes;
-  for (int i = 0; i < w->nest.rank; i++) bytes *= w->nest.dims[i];
-  return bytes >= STREAMED_BYTES;
+  return w->streams && stored_bytes(w, k) >= STREAMED_BYTES && p->how == LINEAR &&
+         sn_strip_is_memory(p->o->dtype);
+}
+
+static int64_t point_cost(const sn_cc_walk *w) {
+  int64_t cost = 0;
+  for (uint32_t i = 0; i < w->body->n_insns; i++)
+    if (is_point(w, i, SN_INSN_OP)) cost += sn_op_describe(w->body->insns[i].op)->cost;
+  return cost;
+}
+
+/* Whether memory is asked for before it is stored to: processors foresee loads, but stores wait for it. In a row, whose
+ * inputs are in a cache by then, stores follow each other so quickly that asking is in their way, unless there is
+ * something to compute. */
+static bool is_asked_for(const sn_cc_walk *w, uint32_t k) {
+  const how met = w->stores[k].how;
+  return stored_bytes(w, k) >= ASKED_FOR_BYTES && (met == LINEAR || met == RUN) &&
+         !is_streamed(w, k) && (w->streams || point_cost(w) >= BUSY_COST);
 }
 
 static void add_sinks(const sn_cc_walk *w) {
@@ -467,9 +506,11 @@ static void add_sinks(const sn_cc_walk *w) {
     const char *name =
         s->kind == SN_CC_STORE ? memory_name(s->target->dtype) : sn_cc_strip_name(dtype);
     if (is_streamed(w, k))
-      LINE("          if (past%u) stream_%s(q%u + i, v%u);\n          else\n", k, name, k, s->insn);
+      LINE("          if (past%u) %sstream_%s(q%u + i, %c%u);\n          else\n", k, words(w), name, k,
+           value(w), s->insn);
+    if (is_asked_for(w, k)) LINE("          %sask_for(q%u + i);\n", words(w), k);
     if (s->kind != SN_CC_COMBINE) {
-      LINE("          put_%s(q%u + i, v%u);\n", name, k, s->insn);
+      LINE("          %sput_%s(q%u + i, %c%u);\n", words(w), name, k, value(w), s->insn);
       continue;
     }
     const char *op = sn_op_describe(s->op)->name;
@@ -510,11 +551,49 @@ static void declare_spares(const sn_cc_walk *w) {
     if (spare_sink(w, k)) LINE("      %s u%u[LANES], *t%u;\n", spare_sink(w, k), k, k);
 }
 
+/* Of the vectors that values are. */
+static const char *wide_name(sn_dtype dtype) {
+  return sn_dtype_is_small(dtype) ? "i32" : sn_cc_short_name(dtype);
+}
+
+/* Whether there are functions that gain from WIDE vectors at a time, and nothing that has no wide words. */
+static bool gains_from_width(const sn_cc_walk *w) {
+  bool gains = false;
+  for (uint32_t k = 0; k < w->n_sinks; k++)
+    if (w->sinks[k].kind == SN_CC_COMBINE) return false;
+  for (uint32_t i = 0; i < w->body->n_insns; i++) {
+    const sn_insn *insn = &w->body->insns[i];
+    if (!w->needed[i]) continue;
+    if (insn->dtype == SN_F64) return false;
+    if (insn->kind != SN_INSN_OP || w->level[i] != LEVEL_POINT) continue;
+    if (insn->in_dtype == SN_F64 || insn->op == SN_OP_bitcast) return false;
+    gains = gains || (insn->in_dtype == SN_F32 && sn_op_describe(insn->op)->cost >= LEAST_COST);
+  }
+  return gains;
+}
+
+/* All points but the last ones, which are less than WIDE vectors. */
+static void add_wide_loop(const sn_cc_walk *narrow) {
+  sn_cc_walk wide = *narrow, *w = &wide;
+  wide.wide = true;
+  for (uint32_t i = 0; i < w->body->n_insns; i++)
+    if (w->needed[i] && w->level[i] < LEVEL_POINT) {
+      begin_value(w, i, "      ");
+      LINE("wide_all_%s(v%u);\n", wide_name(w->body->insns[i].dtype), i);
+    }
+  LINE("      for (; i + WIDE * LANES <= m; i += WIDE * LANES) {\n");
+  add_values(w, LEVEL_POINT, "          ");
+  add_sinks(w);
+  LINE("      }\n");
+}
+
 static void add_loop(const sn_cc_walk *w) {
   declare_spares(w);
   for (uint32_t k = 0; k < w->n_sinks; k++)
     if (is_streamed(w, k)) LINE("      bool past%u = lies_on_vectors(q%u);\n", k, k);
-  LINE("      for (int64_t i = 0, end = m - m %% LANES, rest = 0;;) {\n");
+  LINE("      int64_t i = 0;\n");
+  if (gains_from_width(w)) add_wide_loop(w);
+  LINE("      for (int64_t end = m - m %% LANES, rest = 0;;) {\n");
   LINE("        for (; i < end; i += LANES) {\n");
   add_values(w, LEVEL_POINT, "          ");
   add_sinks(w);

@@ -50,11 +50,13 @@ typedef struct sn_cc_walk {
   const char *const *kept; /* per slot where the row of it begins */
   const sn_cc_sink *sinks;
   uint32_t n_sinks;
-  bool streams; /* whether what is stored may go past the caches, where none would hold it */
+  int64_t points; /* of all calls together, or 0 where nothing large is stored */
+  bool streams;   /* whether what is stored may go past the caches, where none would hold it */
   /* made by sn_cc_walk_begin */
   uint8_t *needed, *level;
   struct sn_cc_place *loads, *stores; /* per insn that loads, per sink */
   bool runs, copies;
+  bool wide; /* while the loop over WIDE vectors at a time is added */
 } sn_cc_walk;
 
 /* Describes the walk, and adds the values that are the same at all points. *able: whether all of its ops have C. */

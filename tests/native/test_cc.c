@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -438,6 +439,49 @@ static void rows_of_any_length_have_the_bits_of_the_vm(void **state) {
   rows_of_any_length(true);
 }
 
+/* The largest and smallest of rows in which a zero of either sign, a NaN or infinities decide, and of others. */
+static void extremes_of(sn_dtype dtype) {
+  static const int64_t lengths[] = {1, 3, 31, 32, 33, 64, 100, 256, 300, 1024, 1055};
+  static const double deciding[][2] = {{0, 0},          {-0.0, -0.0},         {NAN, 1},
+                                       {1, NAN},        {-INFINITY, INFINITY}, {-INFINITY, -INFINITY},
+                                       {INFINITY, NAN}, {-0.0, 0},            {3, -3}};
+  enum { LENGTHS = sizeof lengths / sizeof *lengths, ROWS = 3 * sizeof deciding / sizeof *deciding };
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  sn_tensor *in[LENGTHS], *given[LENGTHS], *out[4 * LENGTHS];
+  size_t n = 0;
+  for (int i = 0; i < LENGTHS; i++) {
+    const int64_t dims[] = {ROWS, lengths[i]};
+    void *data;
+    in[i] = sn_placeholder(ctx, dtype, 2, dims);
+    given[i] = sn_empty(ctx, dtype, 2, dims, &data);
+    for (int64_t k = 0; k < ROWS * lengths[i]; k++) {
+      const int64_t row = k / lengths[i], at = k % lengths[i];
+      const double *x = deciding[row / 3];
+      double value = row % 3 == 0 ? -1 - (double)(at % 7) : row % 3 == 1 ? 1 + (double)(at % 5) : x[0];
+      if (at == row * 5 % lengths[i]) value = x[0];
+      if (at == row * 11 % lengths[i]) value = x[1];
+      if (dtype == SN_F64)
+        ((double *)data)[k] = value;
+      else
+        ((float *)data)[k] = (float)value;
+    }
+    out[n++] = sn_max(in[i], 1u << 1, false);
+    out[n++] = sn_min(in[i], 1u << 1, false);
+    out[n++] = sn_max(in[i], SN_ALL_AXES, false);
+    out[n++] = sn_softmax(in[i], -1);
+  }
+  both_ways(ctx, in, given, LENGTHS, out, n);
+  for (size_t i = 0; i < n; i++) sn_release(out[i]);
+  for (int i = 0; i < LENGTHS; i++) sn_release(in[i]), sn_release(given[i]);
+  case_context_end(ctx);
+}
+
+static void extremes_have_the_bits_of_the_vm(void **state) {
+  (void)state;
+  extremes_of(SN_F32);
+  extremes_of(SN_F64);
+}
+
 /* What is stored past the caches: whole, with an odd end, and behind an odd beginning. */
 static void large_outputs_have_the_bits_of_the_vm(void **state) {
   (void)state;
@@ -518,6 +562,7 @@ int main(void) {
       TEST(equal_programs_share_their_code),
       TEST(every_op_has_the_bits_of_the_vm),
       TEST(rows_of_any_length_have_the_bits_of_the_vm),
+      TEST(extremes_have_the_bits_of_the_vm),
       TEST(large_outputs_have_the_bits_of_the_vm),
       TEST(known_computations_keep_their_bits),
       TEST(random_programs_keep_their_bits),
