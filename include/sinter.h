@@ -426,6 +426,9 @@ typedef struct sn_program_options {
   /* Tune it by its first calls, unless sn_use_tuned has told of it: they run forms of the program by turns, of which the
    * quickest is kept. The forms have the same bits. One on record is not tuned: it is the form that is known, if any. */
   bool tune;
+  /* What is rounded to floats of 16 bits (see sn_set_precision) keeps the precision of float32 behind a product, while its
+   * kernel has it in registers; what lies in memory is rounded. Nothing changes in a deterministic context. */
+  bool excess_precision;
 } sn_program_options;
 
 /* As sn_compile. options may be NULL. [new, m a] */

@@ -212,7 +212,8 @@ static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_regi
   SN_TRY(sn_graph_keep_regions(&program->graph, graph));
   if (!is_region) free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
-  return sn_fuse_graph(&program->graph, target, c->options.fusion, &program->groups);
+  const sn_fuse_options how = {.fusion = c->options.fusion, .excess = c->options.excess};
+  return sn_fuse_graph(&program->graph, target, how, &program->groups);
 }
 
 /* ... their memory planned, and both done with its regions. */

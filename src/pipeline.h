@@ -13,6 +13,7 @@ typedef struct sn_compile_options {
   bool pass_on[SN_PASS_COUNT];
   bool fusion;          /* off: one kernel per op */
   bool winograd;        /* on: convolutions that it suits have fewer products, rounded worse */
+  bool excess;          /* on: see sn_fuse_options */
   bool saved;           /* the graph is one of sn_saved_read: its passes lie behind it */
   bool record;          /* keep what the stages did: see inspect/record.h */
   const bool *donate;   /* per argument, or NULL */

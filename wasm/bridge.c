@@ -304,7 +304,8 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
                                       .passes_on = (uint32_t)switches[1],
                                       .record = switches[2] != 0,
                                       .memory_budget = (uint32_t)switches[3],
-                                      .tune = switches[4] != 0};
+                                      .tune = switches[4] != 0,
+                                      .excess_precision = switches[5] != 0};
   const sn_status status = sn_program_begin_compile(context, inputs, n_inputs, inputs + n_inputs,
                                                     n_outputs, &options, &program);
   sn_host_release(donate, n_inputs + 1);

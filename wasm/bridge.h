@@ -112,7 +112,8 @@ sn_status SN_EXPORT(sinter_jvp)(uint32_t n_outputs, uint32_t n);
  * tensors as outputs */
 sn_status SN_EXPORT(sinter_vmap)(uint32_t n_outputs, uint32_t n);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
- * off, and on, whether to record, the memory budget or 0, whether to tune; compiled by the next one */
+ * off, and on, whether to record, the memory budget or 0, whether to tune, whether values
+ * may be more precise; compiled by the next one */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* Compiles for about ms milliseconds; out: whether it is done. */
 sn_status SN_EXPORT(sinter_compile_continue)(sn_program *program, double ms);

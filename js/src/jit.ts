@@ -234,7 +234,7 @@ export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, optio
 export function compiledFunction<A extends readonly unknown[], R>(
   op: string,
   f: (...args: A) => R,
-  { donate = [], onTrace, ...options }: JitOptions,
+  { donate = [], onTrace, ...options }: JitOptions & Pick<ProgramOptions, 'excess'>,
   nameOf: (i: number) => string,
 ): Jitted<A, R> {
   const cache = new ProgramCache();

@@ -49,6 +49,7 @@ export interface CompileOptions {
   /**
    * 'float16' or 'bfloat16': products and convolutions of float32 take and give values rounded to it, sums, softmax and
    * losses stay in float32, and derivatives are rounded where values are. So what is kept between takes half the memory.
+   * What a product's kernel computes behind it is rounded once, in the end, unless init was given deterministic: true.
    * Default 'float32'.
    */
   precision?: Precision;
@@ -81,6 +82,8 @@ export interface ProgramOptions extends CompileOptions {
   donate: readonly boolean[];
   /** Whether what the compiler does is kept, for inspection(). */
   record?: boolean;
+  /** Whether values of 16 bits in a product's kernel may be more precise; default: within a precision. */
+  excess?: boolean;
 }
 
 /** The compile switches of the core: bits of the passes to turn off and on. */
@@ -163,6 +166,7 @@ export class Program {
       Number(options.record ?? false),
       Math.min(options.memoryBudget ?? 0, 0xffffffff),
       Number(options.tune ?? false),
+      Number(options.excess ?? (options.precision ?? 'float32') !== 'float32'),
     ]);
     const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     return new Program(

@@ -279,7 +279,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
       const kept = state === undefined ? given : { ...given, state: unlessSkipped(memory, next.state, made.state, state) };
       return { state: { ...kept, params: next.params, optimizer: next.state }, loss: made.loss, aux: made.aux };
     },
-    { ...compiling, donate: 0 },
+    { ...compiling, donate: 0, excess: precision !== 'float32' },
     (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 

@@ -19,7 +19,7 @@ static bool has_totals(const explainer *e, sn_id id) {
 /* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
 static const char *rule(const explainer *e, sn_id from, sn_id to) {
   const sn_op_class kind = sn_op_describe(e->g->nodes[to].op)->kind;
-  if (!e->groups->fusion) return "fusion is off";
+  if (!e->groups->made.fusion) return "fusion is off";
   if (!e->stored[from]) return "computed again, which moves fewer bytes";
   if (kind == SN_CLASS_MATMUL) return "a contraction reads from memory";
   if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
@@ -71,7 +71,7 @@ sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_ed
     const sn_node *node = sn_graph_node(g, id);
     const sn_id *x = sn_graph_inputs(g, id);
     const bool moves = node->op == SN_OP_pad || node->op == SN_OP_gather;
-    e.framed[id] = moves && groups->fusion && groups->kernel_of[id] == SN_NONE;
+    e.framed[id] = moves && groups->made.fusion && groups->kernel_of[id] == SN_NONE;
     const bool is_view = e.framed[id] || sn_op_describe(node->op)->kind == SN_CLASS_VIEW;
     e.base[id] = is_view ? e.base[x[0]] : id;
     for (uint32_t k = 0; k < node->n_inputs; k++)

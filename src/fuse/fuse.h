@@ -31,7 +31,7 @@ bool sn_node_is_call(const sn_target *target, const sn_node *node);
  * order in which they can run. */
 typedef struct sn_partition {
   const sn_target *target;
-  bool fusion; /* false: a set for every node */
+  sn_fuse_options how; /* without fusion: a set for every node */
   uint32_t *set;
   sn_id *owner;  /* SN_NONE, or the reduction that computes this node on the fly */
   sn_id *anchor; /* per set: its reduction, contraction, pad, concat or call; or SN_NONE */
@@ -43,7 +43,7 @@ typedef struct sn_partition {
 
 /* views: of all nodes. What steps hand on, but for groups, is in scratch. */
 sn_status sn_partition_graph(const sn_graph *graph, const sn_target *target, const sn_view *views,
-                             bool fusion, sn_arena *scratch, sn_partition *out);
+                             sn_fuse_options how, sn_arena *scratch, sn_partition *out);
 
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_arena *scratch, sn_groups *out);
@@ -53,7 +53,7 @@ sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
 /* All steps after prepare: the prepared graph cut into groups that keep the target's limits. */
-sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, bool fusion,
+sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, sn_fuse_options how,
                         sn_groups *out);
 
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */

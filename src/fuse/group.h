@@ -234,11 +234,17 @@ typedef struct sn_cut_record {
   sn_cut why;
 } sn_cut_record;
 
+/* How groups are made. */
+typedef struct sn_fuse_options {
+  bool fusion; /* false: one kernel per op */
+  bool excess; /* excess precision, where the target is not deterministic: excess.c */
+} sn_fuse_options;
+
 /* The graph cut into groups, in an order in which they can run. */
 typedef struct sn_groups {
   const sn_graph *graph;
   const sn_target *target; /* that they are made for */
-  bool fusion;             /* false: one kernel per op */
+  sn_fuse_options made;
   sn_group *groups;
   size_t n_groups;
   sn_value *values;

@@ -49,7 +49,7 @@ static sn_status find_values(sn_lowering *l) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
     if (l->live[id] && !is_view) mark_read(l, id, stored);
   }
-  if (l->p->fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
+  if (l->p->how.fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -168,6 +168,7 @@ sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
   const sn_node *node = sn_graph_node(l->g, id);
   const sn_id *x = sn_graph_inputs(l->g, id);
   for (uint32_t k = 0; k < node->n_inputs; k++) SN_TRY(add_input(b, id, x[k]));
+  if (sn_lower_keeps_value(l, id)) return give_insn(b, id, l->insn_of[x[0]]);
   sn_insn insn = {
       .kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype, .n_args = node->n_inputs};
   for (uint32_t k = 0; k < node->n_inputs; k++) insn.args[k] = l->insn_of[x[k]];
@@ -575,7 +576,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   sn_lowering l = {
       .g = g, .p = p, .arena = g->arena, .scratch = scratch, .views = views, .out = out};
   *out = (sn_groups){
-      .graph = g, .target = p->target, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
+      .graph = g, .target = p->target, .made = p->how, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.again));
@@ -584,6 +585,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;
   SN_TRY(list_members(&l));
   SN_TRY(find_values(&l));
+  if (p->how.excess && !p->target->deterministic) SN_TRY(sn_lower_excess(&l));
   SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *out->kernel_of, (void **)&out->kernel_of));
   for (sn_id id = 0; id < g->n_nodes; id++) out->kernel_of[id] = SN_NONE;
@@ -610,27 +612,28 @@ static sn_status check_dtypes(sn_arena *scratch, const sn_graph *g, const sn_tar
   return SN_OK;
 }
 
-static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target, bool fusion,
+static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target, sn_fuse_options how,
                          sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
   SN_TRY(check_dtypes(scratch, g, target));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
-  if (fusion) SN_TRY(sn_view_padding(g, target, views));
-  if (fusion) SN_TRY(sn_view_lookups(g, target, scratch, views));
+  if (how.fusion) SN_TRY(sn_view_padding(g, target, views));
+  if (how.fusion) SN_TRY(sn_view_lookups(g, target, scratch, views));
   sn_partition partition;
-  SN_TRY(sn_partition_graph(g, target, views, fusion, scratch, &partition));
+  SN_TRY(sn_partition_graph(g, target, views, how, scratch, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));
   SN_TRY(sn_groups_verify(out, scratch));
-  if (fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
+  if (how.fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;
 }
 
-sn_status sn_fuse_graph(const sn_graph *g, const sn_target *target, bool fusion, sn_groups *out) {
+sn_status sn_fuse_graph(const sn_graph *g, const sn_target *target, sn_fuse_options how,
+                        sn_groups *out) {
   sn_arena scratch;
   sn_arena_init(&scratch, g->env);
-  const sn_status status = fuse_in(&scratch, g, target, fusion, out);
+  const sn_status status = fuse_in(&scratch, g, target, how, out);
   sn_arena_free(&scratch);
   return status;
 }

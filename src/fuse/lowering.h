@@ -17,6 +17,7 @@ typedef struct sn_lowering {
   size_t *first_member;
   uint8_t *live;
   uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
+  bool *excess;   /* per node: whether it is a cast to 16 bits that is not done, excess.c; or NULL */
   sn_groups *out;
   /* lists that bodies and stores are built in, one after the other */
   sn_insn *insns;
@@ -34,6 +35,12 @@ typedef struct sn_body_builder {
   const sn_type *space;  /* NULL, or instead: the loop nest, where nodes have shapes of their own */
   size_t n_touched;      /* nodes that have an instruction in this body */
 } sn_body_builder;
+
+/* excess.c: finds the casts that need not be done. */
+sn_status sn_lower_excess(sn_lowering *l);
+
+/* Whether what the node makes is its input as it is: a cast to 16 bits that is not done, or the cast back. */
+bool sn_lower_keeps_value(const sn_lowering *l, sn_id id);
 
 /* Nodes of a set, ascending. */
 const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n);

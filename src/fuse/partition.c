@@ -595,8 +595,8 @@ static uint32_t root_of(void *user, sn_id id) {
 }
 
 sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const sn_view *views,
-                             bool fusion, sn_arena *scratch, sn_partition *out) {
-  state s = {.g = g, .target = target, .arena = scratch, .fusion = fusion, .views = views};
+                             sn_fuse_options how, sn_arena *scratch, sn_partition *out) {
+  state s = {.g = g, .target = target, .arena = scratch, .fusion = how.fusion, .views = views};
   const size_t n = g->n_nodes;
   uint8_t *live;
   SN_TRY(sn_arena_alloc(scratch, n, 1, (void **)&live));
@@ -616,9 +616,9 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const s
   SN_TRY(find_feeds_rows(&s));
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
-  if (fusion) SN_TRY(sink_sets(&s));
+  if (how.fusion) SN_TRY(sink_sets(&s));
   SN_TRY(delay_sets(&s));
-  *out = (sn_partition){.target = target, .fusion = fusion, .set = s.set_of, .owner = s.owner};
+  *out = (sn_partition){.target = target, .how = how, .set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;
   out->n_cuts = s.n_cuts;

@@ -2,7 +2,7 @@
 
 #include "program/stream.h"
 
-#define FORMAT 4u
+#define FORMAT 5u
 #define VERSION_BYTES 16
 #define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
 
@@ -114,6 +114,7 @@ static void stream_contents(sn_stream *s, sn_saved *saved) {
   size_t n = saved->n_inputs + saved->n_captured;
   sn_stream_bool(s, &saved->fusion);
   sn_stream_bool(s, &saved->jit);
+  sn_stream_bool(s, &saved->excess);
   sn_stream_size(s, &saved->memory_budget);
   sn_stream_text(s, &saved->note);
   sn_stream_array(s, &saved->n_inputs, 1, (void **)&saved->donate, sizeof *saved->donate);

@@ -24,7 +24,7 @@ typedef struct sn_saved_step {
 } sn_saved_step;
 
 typedef struct sn_saved {
-  bool fusion, jit; /* as it was compiled */
+  bool fusion, jit, excess; /* as it was compiled */
   size_t memory_budget;
   const char *note; /* the user's, or NULL */
   sn_graph graph;

@@ -24,7 +24,7 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
           (uint32_t)options->jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
   mask |= (options->record ? ON_RECORD : 0u) | (uint32_t)ctx->env.debug << 27;
-  return mask | (uint32_t)options->saved << 30;
+  return mask | (uint32_t)options->excess << 28 | (uint32_t)options->saved << 30;
 }
 
 uint32_t sn_compiled_switches(const sn_compiled *c) { return c->switches & ~(uint32_t)ON_RECORD; }

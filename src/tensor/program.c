@@ -111,6 +111,7 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
       *sn_switch(&options, i) = wanted->passes_on >> i & 1;
   options.record = wanted->record;
   options.memory_budget = wanted->memory_budget;
+  options.excess = wanted->excess_precision;
   options.donate = all;
   p->options = options;
   p->asks_tuning = wanted->tune;

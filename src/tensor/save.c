@@ -8,7 +8,8 @@
 
 static sn_status collect(const sn_program *p, const char *note, sn_arena *arena, sn_saved *out) {
   const sn_program_code *code = p->compiled->exe->program;
-  *out = (sn_saved){.fusion = code->groups.fusion,
+  *out = (sn_saved){.fusion = code->groups.made.fusion,
+                    .excess = code->groups.made.excess,
                     .jit = p->compiled->exe->backend == &sn_code_backend,
                     .memory_budget = code->memory_budget,
                     .note = note,
@@ -99,6 +100,7 @@ static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *s
   sn_compile_options options = p->ctx->options;
   options.saved = true;
   options.fusion = saved->fusion;
+  options.excess = saved->excess;
   options.jit = options.jit && saved->jit;
   options.memory_budget = saved->memory_budget;
   options.donate = any ? donate : NULL;

@@ -84,7 +84,7 @@ static inline sn_groups cut_graph_for(lab *l, const sn_target *target, bool fusi
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);
   assert_int_equal(sn_prepare(&l->graph, target, &l->arena, prepared), SN_OK);
   assert_int_equal(sn_graph_verify(prepared), SN_OK);
-  assert_int_equal(sn_fuse_graph(prepared, target, fusion, &groups), SN_OK);
+  assert_int_equal(sn_fuse_graph(prepared, target, (sn_fuse_options){.fusion = fusion}, &groups), SN_OK);
   return groups;
 }
 

@@ -694,7 +694,7 @@ static sn_status fuse(lab *l, void *made) {
   sn_graph prepared;
   sn_groups groups;
   const sn_status status = sn_prepare(&l->graph, &sn_cpu_target, &l->arena, &prepared);
-  return status ? status : sn_fuse_graph(&prepared, &sn_cpu_target, true, &groups);
+  return status ? status : sn_fuse_graph(&prepared, &sn_cpu_target, (sn_fuse_options){.fusion = true}, &groups);
 }
 
 static void failures_give_back_what_they_took(void **state) {
