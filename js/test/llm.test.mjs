@@ -280,7 +280,7 @@ test('quantised matrices stay the bytes of the file, and are multiplied with wha
     const data = file.tensors.reduce((sum, each) => sum + each.bytes, 0);
     assert.equal(held, data, `${kind}: ${held} bytes of ${data}`);
     assert.equal(model.info.parameters, Object.values(made.tensors).reduce((sum, { values }) => sum + values.length, 0));
-    const tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape }]) => [name, { shape, values: file.tensor(name).dataSync() }]));
+    const tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape }]) => [name, { shape, values: sn.tidy(() => file.tensor(name).dataSync()) }]));
     const error = worst(await logitsOf(model), plainLogits({ ...made, tensors }, TOKENS));
     assert.ok(error > 1e-5 && error < 0.15, `${kind}: ${error}`);
     const { tokens } = await collect(model.generate(TOKENS, { temperature: 0, maxTokens: 3 }));
