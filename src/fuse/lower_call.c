@@ -1,5 +1,5 @@
 /* lower_call.c - an op along one axis becomes a group of its own: its inputs and its result as
- * operands over the same space, run by the kernel of its class. So does one of quantised blocks. */
+ * operands over the same space, run by the kernel of its class. So does one of quantised blocks, and one between processes. */
 #include <string.h>
 
 #include "fuse/lowering.h"
@@ -17,6 +17,15 @@ static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) 
   SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->lengths, (void **)&call->lengths));
   if (node->op != SN_OP_concat) return SN_OK;
   return sn_arena_alloc(l->arena, n + 1, sizeof *call->starts, (void **)&call->starts);
+}
+
+/* The result, as one buffer; its strides are the caller's to say. */
+static sn_status store_whole(const sn_lowering *l, sn_id anchor, sn_group *group) {
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  group->stores[0] = (sn_store){
+      .target = {.value = l->value_of[anchor], .dtype = l->g->nodes[anchor].type.dtype}};
+  group->n_stores = 1;
+  return SN_OK;
 }
 
 /* Whole buffers, seen as a space of rows: of x (batch, rows, k), of the blocks (batch, n, bytes), whose rows follow each
@@ -64,10 +73,7 @@ sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group) {
   group->call.options = sn_graph_attrs(l->g, anchor);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     group->call.operands[k] = sn_lower_operand(l, x[k], 0, NULL);
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
-  group->stores[0] =
-      (sn_store){.target = {.value = l->value_of[anchor], .dtype = node->type.dtype}};
-  group->n_stores = 1;
+  SN_TRY(store_whole(l, anchor, group));
   place_blocks(l, node, x, group);
   return SN_OK;
 }
@@ -83,10 +89,8 @@ sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group) {
   group->call.operands[0].strides[0] = 1;
   group->call.lengths[0] = sn_type_size(&l->g->nodes[x[0]].type);
   group->call.length = sn_type_size(&node->type);
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
-  group->stores[0] = (sn_store){
-      .target = {.value = l->value_of[anchor], .dtype = node->type.dtype, .strides = {1}}};
-  group->n_stores = 1;
+  SN_TRY(store_whole(l, anchor, group));
+  group->stores[0].target.strides[0] = 1;
   return SN_OK;
 }
 
