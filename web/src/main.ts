@@ -8,6 +8,7 @@ import './style/tokens.css';
 import './style/layout.css';
 import './style/frame.css';
 import './style/panels.css';
+import type { DigitCards } from './digit/cards.ts';
 import { TrainerClient } from './state/client.ts';
 import type { RunOf } from './inside/runs.ts';
 import { History } from './state/history.ts';
@@ -20,10 +21,8 @@ import { AccuracyChart } from './views/accuracy-chart.ts';
 import { CapabilitiesBadge } from './views/capabilities.ts';
 import { Controls } from './views/controls.ts';
 import { ExampleChoice } from './views/example-choice.ts';
-import { DigitGrid } from './views/digits.ts';
 import { download } from './views/download.ts';
 import { element, setText } from './views/dom.ts';
-import { DrawPad } from './views/pad.ts';
 import { FailureBar } from './views/failure-bar.ts';
 import { count } from './views/format.ts';
 import { InsideSwitch } from './views/inside-switch.ts';
@@ -36,7 +35,6 @@ import { OwnViews } from './views/own.ts';
 import { Pictures } from './views/pictures.ts';
 import { Places } from './views/places.ts';
 import { PrecisionCard } from './views/precision.ts';
-import { PredictionView } from './views/prediction.ts';
 import { SavesView } from './views/saves.ts';
 import { ShareBox } from './views/share.ts';
 import { SourceCard } from './views/source.ts';
@@ -44,8 +42,6 @@ import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
 import { TrainedOnSwitch } from './views/trained-on.ts';
 import { WritingView } from './views/writing.ts';
-
-const RECLASSIFY_MS = 250;
 
 /** What the trainer does. */
 let phase: Phase = 'loading';
@@ -95,8 +91,6 @@ const badge = new CapabilitiesBadge();
 const table = new OpTable();
 
 await nextTask();
-const digits = new DigitGrid();
-const prediction = new PredictionView();
 const story = new Story();
 const writing = new WritingView();
 
@@ -212,13 +206,20 @@ function showEnded(): void {
   controls.say('The program was ended. Change it, or press Reset to run it once more.', true);
 }
 
-let drawn: Float32Array | null = null;
-let classifiedAt = 0;
+let digits: Promise<DigitCards> | null = null;
 
-function classify(): void {
-  if (drawn === null) return;
-  classifiedAt = performance.now();
-  trainer.send({ type: 'classify', pixels: drawn });
+/** Does something with the cards of digits, in the order in which it is asked; before the first digits there are none. */
+function withDigits(act: (cards: DigitCards) => void): void {
+  void digits?.then(act);
+}
+
+function showDigits(shownSample: DigitSample): void {
+  sample = shownSample;
+  digits ??= import('./digit/cards.ts').then(({ DigitCards }) => new DigitCards((pixels) => trainer.send({ type: 'classify', pixels })));
+  digits.then((cards) => cards.setSample(shownSample), (error: unknown) => {
+    digits = null;
+    failureBar.show({ name: 'LoadError', message: `the cards of digits could not be loaded: ${String(error)}`, hint: 'Reset tries again.' });
+  });
 }
 
 /** Another program, or the same from its beginning. */
@@ -233,12 +234,11 @@ function clear(weights: number, step: number): void {
   setText(element('accuracy-sample'), tested);
   element('accuracy-whole').hidden = about?.data !== 'digits';
   table.clear();
-  digits.setPredictions(null);
+  withDigits((cards) => cards.clear());
   writing.clear();
   precision.clear();
   story.clear(about?.text ?? '', weights, controls.settings.batch);
   traceButton.disabled = true;
-  classify();
 }
 
 function adopt({ about: told, name, weights, settings, step, isLoaded }: Extract<FromTrainer, { type: 'network' }>): void {
@@ -283,8 +283,7 @@ function showProgress(progress: Progress): void {
   if (wasFinite && !Number.isFinite(history.meanLoss ?? 0))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
   story.show(progress, controls.settings.batch, words().unit);
-  // The network has learnt since then: look at the drawing again.
-  if (performance.now() - classifiedAt > RECLASSIFY_MS) classify();
+  withDigits((cards) => cards.learnt());
 }
 
 function showEvaluation(evaluation: Evaluation): void {
@@ -292,7 +291,8 @@ function showEvaluation(evaluation: Evaluation): void {
   inside.opened?.evaluated(evaluation);
   tiles.evaluation(evaluation);
   accuracyChart.add(evaluation);
-  if (evaluation.sample !== null) digits.setPredictions(evaluation.sample);
+  const { sample: predicted } = evaluation;
+  if (predicted !== null) withDigits((cards) => cards.setPredictions(predicted));
 }
 
 /** Training stands where it stood at a step of before. */
@@ -317,8 +317,7 @@ function receive(message: FromTrainer): void {
       trainedOn.say(message.text);
       break;
     case 'digits':
-      sample = message.sample;
-      digits.setSample(message.sample);
+      showDigits(message.sample);
       break;
     case 'phase':
       phase = message.phase;
@@ -383,7 +382,7 @@ function receive(message: FromTrainer): void {
       precision.show(message.report);
       break;
     case 'probabilities':
-      if (drawn !== null) prediction.show(message.values);
+      withDigits((cards) => cards.answered(message.values));
       break;
     case 'trace':
       download('sinter-trace.json', 'application/json', message.json);
@@ -407,11 +406,6 @@ function receive(message: FromTrainer): void {
 }
 
 await nextTask();
-new DrawPad((pixels) => {
-  drawn = pixels;
-  if (pixels === null) prediction.clear();
-  else classify();
-});
 const places: Places = new Places({
   quiet: () => controls.rest(),
   training: () => train(),

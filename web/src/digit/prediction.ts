@@ -1,7 +1,7 @@
 // The network's answer to the drawn digit, with a bar per class.
 
-import { create, element, setText, setValue } from './dom.ts';
-import { NONE } from './format.ts';
+import { create, element, setText, setValue } from '../views/dom.ts';
+import { NONE } from '../views/format.ts';
 
 interface Bar {
   element: HTMLLIElement;

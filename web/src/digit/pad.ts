@@ -1,9 +1,9 @@
 // The drawing area: collects the strokes of a pen, paints them, and hands out the digit as the
 // network wants it. Points are kept in shares of the pad, so they survive a change of its size.
 
-import { paintDigit } from '../digit/paint.ts';
-import { rasterise, type Point } from '../digit/rasterise.ts';
-import { element, perFrame } from './dom.ts';
+import { paintDigit } from './paint.ts';
+import { rasterise, type Point } from './rasterise.ts';
+import { element, perFrame } from '../views/dom.ts';
 
 /** Width of the pen, as a share of the pad. */
 const PEN = 0.075;

@@ -1,10 +1,10 @@
 // Test digits with the network's answers, wrong ones marked; either the first of the sample or
 // the first mistakes in it.
 
-import { paintDigit } from '../digit/paint.ts';
+import { paintDigit } from './paint.ts';
 import type { DigitSample } from '../state/protocol.ts';
-import { create, element, setText } from './dom.ts';
-import { NONE, plural } from './format.ts';
+import { create, element, setText } from '../views/dom.ts';
+import { NONE, plural } from '../views/format.ts';
 
 const SHOWN = 48;
 const PIXELS = 28 * 28;
