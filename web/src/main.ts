@@ -13,6 +13,7 @@ import { TrainerClient } from './state/client.ts';
 import type { RunOf } from './inside/runs.ts';
 import { History } from './state/history.ts';
 import type { About, DigitSample, Evaluation, FromTrainer, Phase, Progress, ProgramText } from './state/protocol.ts';
+import type { Settings } from './state/settings.ts';
 import { WORDS, type Words } from './state/words.ts';
 import { askedSettings, brought, documented } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
@@ -210,7 +211,7 @@ let digits: Promise<DigitCards> | null = null;
 
 /** Does something with the cards of digits, in the order in which it is asked; before the first digits there are none. */
 function withDigits(act: (cards: DigitCards) => void): void {
-  void digits?.then(act);
+  void digits?.then(act, () => undefined); // showDigits says why they could not be loaded
 }
 
 function showDigits(shownSample: DigitSample): void {
@@ -241,18 +242,22 @@ function clear(weights: number, step: number): void {
   traceButton.disabled = true;
 }
 
+/** The program of a loaded state: it is there already when it is shown. Only then does the page say that it is loaded. */
+async function showLoaded(name: string, settings: Settings, step: number): Promise<void> {
+  if (shown.program?.name === name) shown.set(settings);
+  else {
+    loaded = name;
+    await shown.choose(name, settings);
+  }
+  controls.say(`Loaded: ${entry(name)?.title ?? name}, step ${count(step)}. Training goes on from there.`);
+}
+
 function adopt({ about: told, name, weights, settings, step, isLoaded }: Extract<FromTrainer, { type: 'network' }>): void {
   about = told;
   document.body.dataset.data = told.data;
   document.body.dataset.accuracy = String(told.hasAccuracy);
-  if (isLoaded) {
-    if (shown.program?.name === name) shown.set(settings);
-    else {
-      loaded = name;
-      void shown.choose(name, settings);
-    }
-    controls.say(`Loaded: ${entry(name)?.title ?? name}, step ${count(step)}. Training goes on from there.`);
-  } else if (!controls.ready) controls.say(words().ready);
+  if (isLoaded) void showLoaded(name, settings, step);
+  else if (!controls.ready) controls.say(words().ready);
   controls.adopt(settings, told.labels);
   failureBar.settle();
   source.show(null);
