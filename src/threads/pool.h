@@ -1,5 +1,7 @@
-/* pool.h - the pool of threads. A dispatch cuts [0, units) into chunks. The workers take these one
- * by one from a counter. The calling thread is worker 0 and always takes part.
+/* pool.h - the pool of threads. A dispatch cuts [0, units) into chunks, and these into a share for
+ * each worker. A worker takes the chunks of its share one by one, then what is left of the others'.
+ * So it meets the data of the last dispatch in its own cache, and none waits for a slow one. The
+ * calling thread is worker 0 and always takes part.
  *
  * One thread at a time uses a pool: the thread of the public API, or the driver (driver.h) while
  * the API thread waits for it or leaves the pool alone. sn_pool_run is not re-entrant. Units must

@@ -20,9 +20,9 @@
  *      has settled, which recalls the calls that nobody followed and awaits the workers inside. So
  *      a late worker finds IDLE and goes back to rest, and sn_pool_run never waits for one that is
  *      still waking up.
- *   2. call is a release and enter an acquire: a worker inside sees the whole dispatch and next as
- *      0. leave is a release and settle an acquire: worker 0 sees all that was computed. The counter
- *      of chunks itself orders nothing.
+ *   2. call is a release and enter an acquire: a worker inside sees the whole dispatch and how it is
+ *      shared out. leave is a release and settle an acquire: worker 0 sees all that was computed. The
+ *      counters of chunks themselves order nothing.
  *   3. The worker alone writes ASLEEP, and then sleeps until the word differs; only the call that
  *      replaces ASLEEP has to wake it. WAITED is the same with the roles exchanged.
  *   4. lost is set before a word becomes DEAD: a settle that passes a dead worker is followed by
@@ -46,17 +46,39 @@ static bool move(sn_word *word, uint32_t from, uint32_t to) {
                                                  memory_order_acquire);
 }
 
-static void take_chunks(sn_pool *pool, int worker) {
+/* The first chunk of a share. */
+static int64_t share_begin(const sn_pool *pool, int share) {
+  const int64_t longer = share < pool->longer_shares ? share : pool->longer_shares;
+  return share * pool->share_chunks + longer;
+}
+
+/* Takes chunks of a share until it has none left. */
+static void take_share(sn_pool *pool, int share, int worker) {
   sn_pool_fn *fn = pool->fn;
   void *arg = pool->arg;
-  const int64_t units = pool->units, grain = pool->grain;
-  const uint64_t chunks = pool->chunks;
+  const int64_t units = pool->units, grain = pool->grain, end = share_begin(pool, share + 1);
+  _Atomic int64_t *next = &pool->workers[share].next;
   while (!atomic_load_explicit(&pool->lost, memory_order_relaxed)) {
-    const uint64_t chunk = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-    if (chunk >= chunks) return;
-    const int64_t begin = (int64_t)chunk * grain;
+    const int64_t chunk = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    if (chunk >= end) return;
+    const int64_t begin = chunk * grain;
     fn(arg, begin, units - begin > grain ? begin + grain : units, worker);
   }
+}
+
+/* Its own share first: what the worker touched in the last dispatch lies in its cache. Then what
+ * others have left. */
+static void take_chunks(sn_pool *pool, int worker) {
+  const int shares = pool->shares;
+  for (int i = 0; i < shares; i++) take_share(pool, (worker + i) % shares, worker);
+}
+
+static void cut_shares(sn_pool *pool, int64_t chunks, int workers) {
+  pool->shares = workers < chunks ? workers : (int)chunks;
+  pool->share_chunks = chunks / pool->shares;
+  pool->longer_shares = chunks % pool->shares;
+  for (int i = 0; i < pool->shares; i++)
+    atomic_store_explicit(&pool->workers[i].next, share_begin(pool, i), memory_order_relaxed);
 }
 
 static void leave(sn_word *word) {
@@ -147,14 +169,13 @@ sn_status sn_pool_run(sn_pool *pool, sn_pool_fn *fn, void *arg, int64_t units, i
     sn_serial_run(fn, arg, units, grain);
     return SN_OK;
   }
-  const uint64_t chunks = (uint64_t)((units - 1) / grain) + 1;
   pool->fn = fn;
   pool->arg = arg;
   pool->units = units;
   pool->grain = grain;
-  pool->chunks = chunks;
-  atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-  const int last = call_workers(pool, (uint64_t)workers < chunks ? workers - 1 : (int)chunks - 1);
+  cut_shares(pool, (units - 1) / grain + 1,
+             workers < pool->max_workers ? workers : pool->max_workers);
+  const int last = call_workers(pool, pool->shares - 1);
   take_chunks(pool, 0);
   settle_workers(pool, last);
   return sn_pool_lost(pool);

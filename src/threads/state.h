@@ -1,11 +1,10 @@
 /* state.h - the memory of a pool with threads, shared by pool_threads.c and driver_threads.c.
  *
  *   line 0     the dispatch     worker 0 writes it before it calls; constant while any is inside
- *   line 1     next chunk       all workers add to it
- *   line 2     sizes, loss      written when threads come and go
- *   line 3     caller           worker 0 writes it when it wakes a worker
- *   line 4..   driver           words of its producer and of itself apart, then the ring
- *   workers    one line each    the word of the protocol in pool_threads.c
+ *   line 1     sizes, loss      written when threads come and go
+ *   line 2     caller           worker 0 writes it when it wakes a worker
+ *   line 3..   driver           words of its producer and of itself apart, then the ring
+ *   workers    two lines each   the word of the protocol in pool_threads.c; the next chunk of a share
  *
  * What different threads write at the same time never shares a cache line. */
 #ifndef SN_THREADS_STATE_H
@@ -20,6 +19,7 @@
 typedef struct sn_worker {
   _Alignas(SN_CACHE_LINE) sn_word word; /* enum worker_word of pool_threads.c */
   sn_thread thread;
+  _Alignas(SN_CACHE_LINE) _Atomic int64_t next; /* first chunk of its share that nobody has taken */
 } sn_worker;
 
 typedef struct sn_driver_slot {
@@ -46,10 +46,10 @@ struct sn_pool {
   void *arg;
   int64_t units;
   int64_t grain;
-  uint64_t chunks;
-  _Alignas(SN_CACHE_LINE) _Atomic uint64_t next; /* first chunk that nobody has taken */
-  _Alignas(SN_CACHE_LINE) _Atomic bool lost;     /* a thread died since the last revival */
-  _Atomic int workers_up;                        /* worker 0 included */
+  int shares;                          /* of the chunks: consecutive ones, one share a worker */
+  int64_t share_chunks, longer_shares; /* the first longer_shares of them have one chunk more */
+  _Alignas(SN_CACHE_LINE) _Atomic bool lost; /* a thread died since the last revival */
+  _Atomic int workers_up;                    /* worker 0 included */
   int max_workers;
   _Alignas(SN_CACHE_LINE) sn_word caller; /* see sn_wait_call */
   sn_driver driver;
