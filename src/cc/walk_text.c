@@ -26,6 +26,9 @@ enum { LEAST_RUN = 128, RUN_UNIT = 16, LEVEL_ALL = 0, LEVEL_RUN = 1, LEVEL_POINT
 /* Of an op that is a function, a long chain: wide_words.h. */
 enum { LEAST_COST = 10 };
 
+/* Instructions of a point. */
+enum { SHORT_INSNS = 12, UNROLLED = 4 };
+
 /* Of a point of a row: as long as a store takes that had to ask for memory. */
 enum { BUSY_COST = 4 };
 
@@ -587,6 +590,15 @@ static void add_wide_loop(const sn_cc_walk *narrow) {
   LINE("      }\n");
 }
 
+/* Whether what is done at a point is so little that the loop around it costs as much. */
+static bool is_short(const sn_cc_walk *w) {
+  int insns = 0;
+  for (uint32_t i = 0; i < w->body->n_insns; i++) insns += w->needed[i] && w->level[i] == LEVEL_POINT;
+  return insns <= SHORT_INSNS;
+}
+
+/* One loop over whole vectors, which the last points go through once more, by way of spare memory. It is a `do`: of a
+ * `for` and the loop around it compilers make one, which they do not unroll. */
 static void add_loop(const sn_cc_walk *w) {
   declare_spares(w);
   for (uint32_t k = 0; k < w->n_sinks; k++)
@@ -594,10 +606,12 @@ static void add_loop(const sn_cc_walk *w) {
   LINE("      int64_t i = 0;\n");
   if (gains_from_width(w)) add_wide_loop(w);
   LINE("      for (int64_t end = m - m %% LANES, rest = 0;;) {\n");
-  LINE("        for (; i < end; i += LANES) {\n");
+  LINE("        if (i < end)\n");
+  if (is_short(w)) LINE("#pragma GCC unroll %d\n", UNROLLED);
+  LINE("        do {\n");
   add_values(w, LEVEL_POINT, "          ");
   add_sinks(w);
-  LINE("        }\n");
+  LINE("        } while ((i += LANES) < end);\n");
   LINE("        if (rest) {\n");
   for (uint32_t k = 0; k < w->n_sinks; k++)
     if (spare_sink(w, k))

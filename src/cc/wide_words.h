@@ -41,13 +41,15 @@ INLINE wide_m wide_all_bool(vi32 v) { return (wide_m){{v, v, v, v}}; }
 
 /* ---- memory ---- */
 
+/* No loop: a compiler that does not unroll it keeps all of v in memory, for the sake of v[i]. */
+#define TO_EACH(f, p, v) \
+  (f(p, v.v[0]), f(p + LANES, v.v[1]), f(p + 2 * LANES, v.v[2]), f(p + 3 * LANES, v.v[3]))
+
 #define WIDE_ACCESS(s, R, T)                                                                      \
   INLINE R wide_get_##s(const T *p) {                                                             \
     return (R){{get_##s(p), get_##s(p + LANES), get_##s(p + 2 * LANES), get_##s(p + 3 * LANES)}}; \
   }                                                                                               \
-  INLINE void wide_put_##s(T *p, R v) {                                                           \
-    for (int i = 0; i < WIDE; i++) put_##s(p + i * LANES, v.v[i]);                                \
-  }
+  INLINE void wide_put_##s(T *p, R v) { TO_EACH(put_##s, p, v); }
 WIDE_ACCESS(mask, wide_m, int32_t)
 #define WIDE_FLOAT(s, T)
 #define WIDE_INT(s, T) WIDE_ACCESS(s, wide_i, T)
@@ -58,12 +60,8 @@ WIDE_ACCESS(mask, wide_m, int32_t)
 #include "graph/dtypes.def"
 WIDE_ACCESS(f32, wide_f, float)
 
-INLINE void wide_stream_f32(float *p, wide_f v) {
-  for (int i = 0; i < WIDE; i++) stream_f32(p + i * LANES, v.v[i]);
-}
-INLINE void wide_stream_i32(int32_t *p, wide_i v) {
-  for (int i = 0; i < WIDE; i++) stream_i32(p + i * LANES, v.v[i]);
-}
+INLINE void wide_stream_f32(float *p, wide_f v) { TO_EACH(stream_f32, p, v); }
+INLINE void wide_stream_i32(int32_t *p, wide_i v) { TO_EACH(stream_i32, p, v); }
 INLINE void wide_ask_for(const void *p) {
   for (int i = 0; i < WIDE * SN_SIMD_BYTES; i += 64) ask_for((const char *)p + i);
 }
