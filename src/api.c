@@ -29,6 +29,13 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
+/* The library's own allocator takes whole small blocks; a sanitizer is to see each that is used after it was freed. */
+#ifdef SINTER_TEST
+enum { KEEPS_BLOCKS = false };
+#else
+enum { KEEPS_BLOCKS = true };
+#endif
+
 /* What all contexts begin with. */
 static void begin(sn_context *ctx, const sn_options *options) {
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
@@ -62,6 +69,7 @@ static sn_status new_context(const sn_options *options, sn_context **out) {
   sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
                 .debug = sn_log_level_from_environment(),
                 .poison = sn_log_poison_from_environment()};
+  env.heap.kept.on = KEEPS_BLOCKS && !(options && options->allocator);
   if (options && options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
   sn_context *ctx;
   SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));
@@ -105,6 +113,7 @@ void sn_context_destroy(sn_context *ctx) {
   sn_device_close(&ctx->device);
   sn_env last = *env; /* the context's own block is freed through a copy */
   sn_free(&last, ctx, sizeof *ctx);
+  sn_heap_end(&last.heap);
 }
 
 sn_pool *sn_context_pool(const sn_context *ctx) { return ctx->device.pool; }

@@ -32,7 +32,25 @@ static bool test_failure(sn_heap *heap) {
 
 static void *try_allocate(sn_heap *heap, size_t bytes) {
   if (test_failure(heap) || bytes > heap->limit_bytes - heap->live_bytes) return NULL;
-  return heap->allocator.allocate(heap->allocator.user, bytes, SN_ALIGNMENT);
+  size_t wanted = bytes;
+  if (sn_kept_is_small(&heap->kept, bytes)) {
+    void *block = sn_kept_take(&heap->kept, bytes);
+    if (block) return block;
+    wanted = sn_kept_whole(bytes);
+  }
+  return heap->allocator.allocate(heap->allocator.user, wanted, SN_ALIGNMENT);
+}
+
+static void release(sn_heap *heap, void *block, size_t bytes) {
+  const bool small = sn_kept_is_small(&heap->kept, bytes);
+  if (small && sn_kept_give(&heap->kept, block, bytes)) return;
+  heap->allocator.release(heap->allocator.user, block, small ? sn_kept_whole(bytes) : bytes);
+}
+
+void sn_heap_end(sn_heap *heap) {
+  for (size_t size = SN_KEPT_UNIT; size <= (size_t)SN_KEPT_SIZES * SN_KEPT_UNIT; size += SN_KEPT_UNIT)
+    for (void *block; (block = sn_kept_take(&heap->kept, size));)
+      heap->allocator.release(heap->allocator.user, block, size);
 }
 
 sn_status sn_alloc(sn_env *env, size_t bytes, void **out) {
@@ -64,7 +82,7 @@ void sn_free(sn_env *env, void *block, size_t bytes) {
   const size_t asked = bytes ? bytes : 1;
   env->heap.live_bytes -= asked;
   env->heap.live_blocks--;
-  env->heap.allocator.release(env->heap.allocator.user, block, asked);
+  release(&env->heap, block, asked);
 }
 
 sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes) {

@@ -2,7 +2,7 @@
  *
  * Two ways:
  *   heap    sn_alloc / sn_free: one block, 64-byte aligned, freed with its size. Long-lived things:
- *           contexts, tensors, storages, programs.
+ *           contexts, tensors, storages, programs. Small ones go by way of kept_blocks.h.
  *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; all goes at once
  *           with sn_arena_free. A compile owns one for its graphs and one for the program it makes,
  *           so a failure at any allocation is cleaned up by freeing two arenas.
@@ -27,6 +27,9 @@ sn_status sn_alloc_zeroed(sn_env *env, size_t count, size_t size, void **out);
 
 /* Frees a block of sn_alloc with the size it was asked with; NULL is ignored. */
 void sn_free(sn_env *env, void *block, size_t bytes);
+
+/* Gives the allocator back what the heap keeps for later: when nothing else of it is left. */
+void sn_heap_end(sn_heap *heap);
 
 /* Doubles an array's capacity (in elements) when used == *capacity, keeping its contents. */
 sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes);

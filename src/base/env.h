@@ -13,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/kept_blocks.h"
 #include "base/log.h"
 #include "sinter.h"
 
 typedef struct sn_heap {
   sn_allocator allocator;
+  sn_kept_blocks kept;
   size_t live_bytes;  /* handed out and not yet freed */
   size_t peak_bytes;  /* largest live_bytes so far */
   size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */

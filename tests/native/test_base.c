@@ -53,6 +53,54 @@ static void zero_bytes_are_a_block_of_their_own(void **state) {
   lab_close(&l);
 }
 
+/* What a heap keeps is in its ledger, but not among what lives. */
+static void small_blocks_are_kept_for_the_next_of_their_size(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_heap *heap = &l.env.heap;
+  heap->kept.on = true;
+  void *a, *b, *again;
+  assert_int_equal(sn_alloc(&l.env, 65, &a), SN_OK);
+  assert_int_equal(sn_alloc(&l.env, 64, &b), SN_OK);
+  assert_int_equal(l.ledger.live_bytes, 128 + 64); /* whole units */
+  assert_int_equal(heap->live_bytes, 65 + 64);
+  sn_free(&l.env, a, 65);
+  sn_free(&l.env, b, 64);
+  assert_int_equal(heap->live_blocks, 0);
+  assert_int_equal(l.ledger.live_blocks, 2);
+  const size_t calls = l.ledger.calls;
+  assert_int_equal(sn_alloc(&l.env, 128, &again), SN_OK);
+  assert_ptr_equal(again, a);
+  assert_int_equal(sn_alloc_zeroed(&l.env, 1, 1, &again), SN_OK);
+  assert_ptr_equal(again, b);
+  assert_int_equal(*(char *)again, 0);
+  assert_int_equal(l.ledger.calls, calls);
+  sn_free(&l.env, a, 128);
+  sn_free(&l.env, b, 1);
+  sn_heap_end(heap);
+  lab_close(&l);
+}
+
+static void few_bytes_are_kept_and_large_blocks_go(void **state) {
+  (void)state;
+  enum { SMALL = SN_KEPT_UNIT * SN_KEPT_SIZES, BLOCKS = 2 * SN_KEPT_BYTES / SMALL };
+  lab l;
+  lab_open(&l, true);
+  sn_heap *heap = &l.env.heap;
+  heap->kept.on = true;
+  void *blocks[BLOCKS], *large;
+  for (int i = 0; i < BLOCKS; i++) assert_int_equal(sn_alloc(&l.env, SMALL, &blocks[i]), SN_OK);
+  assert_int_equal(sn_alloc(&l.env, SMALL + 1, &large), SN_OK);
+  assert_int_equal(l.ledger.live_bytes, (size_t)(BLOCKS + 1) * SMALL + 1);
+  for (int i = 0; i < BLOCKS; i++) sn_free(&l.env, blocks[i], SMALL);
+  sn_free(&l.env, large, SMALL + 1);
+  assert_int_equal(heap->live_bytes, 0);
+  assert_int_equal(l.ledger.live_bytes, SN_KEPT_BYTES);
+  sn_heap_end(heap);
+  lab_close(&l);
+}
+
 static void the_limit_holds(void **state) {
   (void)state;
   lab l;
@@ -468,6 +516,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(heap_counts),
       cmocka_unit_test(zero_bytes_are_a_block_of_their_own),
+      cmocka_unit_test(small_blocks_are_kept_for_the_next_of_their_size),
+      cmocka_unit_test(few_bytes_are_kept_and_large_blocks_go),
       cmocka_unit_test(the_limit_holds),
       cmocka_unit_test(failures_come_when_ordered),
       cmocka_unit_test(arrays_grow_and_keep_their_contents),
