@@ -22,15 +22,21 @@ const BESIDE = ['logic', 'onnx', 'webgpu', 'gguf', 'llm', 'report', 'export', 's
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
-const preset = async (name) => {
+/** The Python that `python3` ends in: emcc starts one for each file, and where a version manager is in between, that costs
+ *  more than what emcc does. */
+const emscriptenPython = async () => ({
+  EMSDK_PYTHON: process.env.EMSDK_PYTHON ?? (await runOrStop('python3', ['-c', 'import sys; print(sys.executable)'])).trim(),
+});
+
+const preset = async (name, env = {}) => {
   // The build itself notices changes of CMakeLists.txt, but not those of a preset.
   await buildUnlessFresh({
     name: `${name}-configured`,
     inputs: ['CMakePresets.json'],
     outputs: [`build/${name}/build.ninja`],
-    build: () => runOrStop('cmake', ['--preset', name, `-DSINTER_NODE=${systemNode()}`]),
+    build: () => runOrStop('cmake', ['--preset', name, `-DSINTER_NODE=${systemNode()}`], { env }),
   });
-  await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
+  await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())], { env });
 };
 
 /** Puts files-inline.ts in the place of files.ts. */
@@ -124,8 +130,8 @@ const TARGETS = {
   neon: { needs: [], build: () => preset('neon') },
   valgrind: { needs: [], build: () => preset('valgrind') },
   coverage: { needs: [], build: () => preset('coverage') },
-  wasm: { needs: [], build: () => preset('wasm') },
-  'wasm-mt': { needs: [], build: () => preset('wasm-mt') },
+  wasm: { needs: [], build: async () => preset('wasm', await emscriptenPython()) },
+  'wasm-mt': { needs: [], build: async () => preset('wasm-mt', await emscriptenPython()) },
   js: {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({
