@@ -1,13 +1,13 @@
 // test.mjs [NAME...] - npm test: set up, build, and run every suite, or those whose names contain a NAME.
 //
-//   layers         the include direction of src/
-//   native         ctest, release                    js          package tests, the system's Node
-//   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
-//   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
-//   readme         the programs of all documents     browser     playground, site, package in browsers
-//   metrics        bench/metrics.csv                 differential   random programs on every engine
-//   jit            emitted modules against the VM     webgpu    programs on a graphics processor in software
-//   onnx           ONNX's own cases, damaged files
+//   native         ctest, release                       js             package tests, the system's Node
+//   asan           ctest, ASan + UBSan, SINTER_TEST     js-newer       the same on the npm package `node`, where the
+//   tsan           ctest of threads, TSan, SINTER_TEST                 engine matters
+//   jit            emitted modules against the VM       differential   random programs on every engine
+//   cross          equal results natively and in wasm   onnx           ONNX's own cases, damaged files
+//   readme         the programs of all documents        webgpu         programs on a graphics processor in software
+//   metrics        bench/metrics.csv                    browser        playground, site, package in browsers
+//   layers         the include direction of src/        browser-timed  the same, what has limits in seconds
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
 // that nothing else needs:
@@ -26,8 +26,9 @@
 //   device-graphs  5,000 of the random programs that suite webgpu runs some of
 //   coverage       lines and branches that the tests run: build/coverage/coverage.md
 //
-// All builds start at once, in the order in which the suites need them; a suite waits only for its own. Suites run
-// one after another. A suite prints one line, and its output if something failed.
+// All builds start at once, in the order in which the suites need them; a suite waits only for its own. Two suites run
+// at a time and share the cores, so that none is idle at the end of a suite or while a page is waited for; then run,
+// one by one, those that nothing may disturb. A suite prints one line, and its output if something failed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
@@ -40,6 +41,8 @@ import { setup } from './setup.mjs';
 const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
 const MILLION_TIMEOUT_MS = 120 * 60_000;
+/** Suites at a time: a core that one of them leaves idle, at its end or while it waits for a page, has the other's work. */
+const LANES = 2;
 
 /** Runs a suite's command; count(output, code) reads its totals. Resolves to { passed, failed, output }. */
 const exec = async (command, args, count, env = {}) => {
@@ -58,8 +61,8 @@ const countNodeTests = (output) => ({
 
 const layers = () => exec(systemNode(), ['--test', '--test-reporter=spec', 'tests/check_layers.mjs'], countNodeTests);
 
-const ctest = (preset, wrapper = []) => {
-  const [command, ...args] = [...wrapper, 'ctest', '--preset', preset];
+const ctest = (preset, atOnce, wrapper = []) => {
+  const [command, ...args] = [...wrapper, 'ctest', '--preset', preset, '--parallel', String(atOnce)];
   return exec(command, args, (output) => {
     const failed = number(output, /(\d+) tests? failed out of \d+/);
     return { passed: number(output, /tests? failed out of (\d+)/) - failed, failed };
@@ -72,40 +75,22 @@ const testFiles = (folder) => {
     .map((name) => join(folder, name));
 };
 
-const nodeTests = (node, folder, ...options) => nodeTestsIn({}, node, folder, ...options);
-
-const nodeTestsIn = (env, node, folder, ...options) => {
-  const files = testFiles(folder);
+/** Runs files of a folder, all or those that choose() takes, atOnce of them at a time. */
+const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST_TIMEOUT_MS, env = {} } = {}) => {
+  const files = testFiles(folder).filter((file) => choose(basename(file, '.test.mjs')));
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
-  return nodeTestsOf(files, env, node, ...options);
+  const options = ['--test-reporter=spec', `--test-timeout=${timeoutMs}`, `--test-concurrency=${atOnce}`];
+  return exec(node, ['--test', ...options, ...files], countNodeTests, env);
 };
 
-/** Files at once, where a suite says nothing else: one on each core. Node itself leaves a core free, which on two is half. */
-const AT_ONCE = `--test-concurrency=${availableParallelism()}`;
-
-const nodeTestsOf = (files, env, node, ...options) => {
-  const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, AT_ONCE, ...options];
-  return exec(node, [...args, ...files], countNodeTests, env);
-};
+/** Files of js/test about texts, files and declarations, which are the same on every engine, and one that takes long: the
+ *  newer Node leaves them out. What is written as JavaScript, suite differential runs there. */
+const ONCE = ['circuitexport', 'csource', 'fitlong', 'gguf', 'jssource', 'jssource-nested', 'npy', 'options', 'report', 'ruleerrors', 'safetensors', 'tokenizer', 'types'];
+const dependsOnEngine = (name) => !ONCE.includes(name);
 
 /** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
 const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
-
-/** The others wait for pages most of the time: two at once. */
-const browserTests = async () => {
-  const isTimed = (file) => TIMED.includes(basename(file, '.test.mjs'));
-  const files = testFiles('tests/browser');
-  const node = newerNode();
-  const parts = [
-    await nodeTestsOf(files.filter((file) => !isTimed(file)), {}, node, '--test-concurrency=2'),
-    await nodeTestsOf(files.filter(isTimed), {}, node, '--test-concurrency=1'),
-  ];
-  return {
-    passed: parts.reduce((sum, { passed }) => sum + passed, 0),
-    failed: parts.reduce((sum, { failed }) => sum + failed, 0),
-    output: parts.map(({ output }) => output).join('\n'),
-  };
-};
+const isTimed = (name) => TIMED.includes(name);
 
 /** Vulkan in software: the loader and the driver that Debian's chromium brings. */
 const CHROMIUM = '/usr/lib/chromium';
@@ -147,55 +132,63 @@ const saved = async () => {
   return { passed: Number(code === 0), failed: Number(code !== 0), output };
 };
 
+const FUZZ_TIMEOUT_MS = 20 * 60_000;
+const MEMORY_TIMEOUT_MS = 15 * 60_000;
+
+/** Suites that share the machine, in the order in which they begin; then those that are `alone`, and those
+ *  that run by name only, one after another. run(n)
+ *  runs n files, or programs, at once. */
 const SUITES = [
-  { name: 'layers', needs: [], parts: [], run: layers },
-  { name: 'native', needs: ['native'], parts: ['native'], run: () => ctest('native') },
-  { name: 'asan', needs: ['asan'], parts: ['native'], run: () => ctest('asan') },
+  { name: 'native', needs: ['native'], parts: ['native'], run: (n) => ctest('native', n) },
+  { name: 'js', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(systemNode(), 'js/test', n) },
+  { name: 'asan', needs: ['asan'], parts: ['native'], run: (n) => ctest('asan', n) },
   { name: 'tsan', needs: ['tsan'], parts: ['native'],
-    run: async () => ctest('tsan', await withoutAddressRandomisation()) },
-  { name: 'js', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'js/test') },
-  { name: 'js-newer', needs: ['js'], parts: ['wasm'], run: () => nodeTests(newerNode(), 'js/test') },
-  { name: 'metrics', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'tests/metrics') },
-  { name: 'jit', needs: ['native'], parts: ['native'], run: () => nodeTests(newerNode(), 'tests/jit') },
-  { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
-    run: () => nodeTests(newerNode(), 'tests/cross') },
-  { name: 'differential', needs: ['js'], parts: ['wasm'],
-    run: () => nodeTests(newerNode(), 'tests/differential') },
-  { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: () => nodeTests(newerNode(), 'tests/onnx') },
+    run: async (n) => ctest('tsan', n, await withoutAddressRandomisation()) },
+  { name: 'js-newer', needs: ['js'], parts: ['wasm'],
+    run: (n) => nodeTests(newerNode(), 'js/test', n, { choose: dependsOnEngine }) },
+  { name: 'differential', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(newerNode(), 'tests/differential', n) },
+  { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: (n) => nodeTests(newerNode(), 'tests/onnx', n) },
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
-    run: () => nodeTestsIn(softwareGpu(), newerNode(), 'tests/webgpu', '--test-concurrency=1') },
+    run: () => nodeTests(newerNode(), 'tests/webgpu', 1, { env: softwareGpu() }) },
+  { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
+    run: (n) => nodeTests(newerNode(), 'tests/browser', n, { choose: (name) => !isTimed(name) }) },
+  { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'], run: (n) => nodeTests(newerNode(), 'tests/cross', n) },
+  { name: 'jit', needs: ['native'], parts: ['native'], run: (n) => nodeTests(newerNode(), 'tests/jit', n) },
+  { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
+    run: (n) => nodeTests(systemNode(), 'tests/readme', n) },
+  { name: 'metrics', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(systemNode(), 'tests/metrics', n) },
+  { name: 'layers', needs: [], parts: [], run: layers },
+  { name: 'browser-timed', needs: ['docs'], parts: ['wasm', 'browsers'], alone: true,
+    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: isTimed }) },
   { name: 'device-graphs', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => exec(newerNode(), ['--test', '--test-reporter=spec', 'tests/webgpu/graphs.test.mjs'], countNodeTests,
       { SINTER_TEST_PROGRAMS: '5000', ...softwareGpu() }) },
-  { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
-    run: () => nodeTests(systemNode(), 'tests/readme') },
-  { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
-    run: browserTests },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
+    run: () => nodeTests(newerNode(), 'tests/bundlers', 1) },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'js/test/fuzz', '--test-timeout=1200000') },
+    run: (n) => nodeTests(newerNode(), 'js/test/fuzz', n, { timeoutMs: FUZZ_TIMEOUT_MS }) },
   { name: 'onnx-files', needs: ['js'], parts: ['wasm', 'onnx'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/onnx/fuzz', '--test-timeout=1200000') },
+    run: (n) => nodeTests(newerNode(), 'tests/onnx/fuzz', n, { timeoutMs: FUZZ_TIMEOUT_MS }) },
   { name: 'memory', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/memory', '--test-timeout=900000') },
+    run: (n) => nodeTests(newerNode(), 'tests/memory', n, { timeoutMs: MEMORY_TIMEOUT_MS }) },
   { name: 'mpi', needs: ['native', 'native-mpi', 'js'], parts: ['native', 'mpi', 'wasm'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/mpi', '--test-concurrency=1') },
-  { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
+    run: () => nodeTests(newerNode(), 'tests/mpi', 1) },
+  { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: (n) => ctest('neon', n) },
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },
+    run: () => nodeTests(newerNode(), 'tests/kills', 1) },
   { name: 'million', needs: ['native'], parts: ['native'], byNameOnly: true, run: million },
   { name: 'saved', needs: ['native'], parts: ['native'], byNameOnly: true, run: saved },
-  { name: 'valgrind', needs: ['valgrind'], parts: ['valgrind'], byNameOnly: true, run: () => ctest('valgrind') },
+  { name: 'valgrind', needs: ['valgrind'], parts: ['valgrind'], byNameOnly: true,
+    run: (n) => ctest('valgrind', n) },
   { name: 'planted', needs: [], parts: ['native'], byNameOnly: true,
-    run: () => nodeTests(systemNode(), 'tests/planted', '--test-timeout=1200000') },
+    run: (n) => nodeTests(systemNode(), 'tests/planted', n, { timeoutMs: FUZZ_TIMEOUT_MS }) },
   { name: 'coverage', needs: ['coverage', 'js'], parts: ['coverage', 'wasm'], byNameOnly: true, run: coverage },
 ];
 
-const runSuite = async (suite) => {
+const runSuite = async (suite, atOnce) => {
   try {
     await build(suite.needs);
-    return await suite.run();
+    return await suite.run(atOnce);
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
     return { passed: 0, failed: 1, output: error.message };
@@ -207,7 +200,7 @@ const report = ({ name }, { passed, failed, output }, seconds) => {
   mkdirSync(join(root, 'build/logs'), { recursive: true });
   writeFileSync(log, output);
   if (failed) console.log(output);
-  console.log(`${name.padEnd(12)} ${failed ? 'FAILED' : 'ok    '} ${String(passed).padStart(5)} passed ` +
+  console.log(`${name.padEnd(13)} ${failed ? 'FAILED' : 'ok    '} ${String(passed).padStart(5)} passed ` +
     `${String(failed).padStart(3)} failed ${seconds.toFixed(1).padStart(7)} s`);
 };
 
@@ -220,6 +213,22 @@ const chosenSuites = (names) => {
   return chosen;
 };
 
+/** Runs suites, `lanes` of them at a time, which share the cores. */
+const runSuites = async (suites, lanes, total) => {
+  const left = [...suites];
+  const atOnce = Math.ceil(availableParallelism() / lanes);
+  const lane = async () => {
+    for (let suite = left.shift(); suite; suite = left.shift()) {
+      const begin = performance.now();
+      const result = await runSuite(suite, atOnce);
+      report(suite, result, (performance.now() - begin) / 1000);
+      total.passed += result.passed;
+      total.failed += result.failed;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+};
+
 await main(import.meta.url, async (args) => {
   const suites = chosenSuites(parseArgs({ args, allowPositionals: true }).positionals);
   await setup(suites.flatMap(({ parts }) => parts));
@@ -227,13 +236,10 @@ await main(import.meta.url, async (args) => {
   for (const { needs } of suites) build(needs).catch(() => {});
 
   const total = { passed: 0, failed: 0 };
-  for (const suite of suites) {
-    const begin = performance.now();
-    const result = await runSuite(suite);
-    report(suite, result, (performance.now() - begin) / 1000);
-    total.passed += result.passed;
-    total.failed += result.failed;
-  }
+  const isAlone = ({ alone, byNameOnly }) => alone || byNameOnly;
+  const together = suites.filter((suite) => !isAlone(suite));
+  await runSuites(together, Math.min(LANES, together.length), total);
+  await runSuites(suites.filter(isAlone), 1, total);
   console.log(`${total.passed} passed, ${total.failed} failed`);
   process.exit(total.failed ? 1 : 0);
 });
