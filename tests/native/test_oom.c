@@ -481,6 +481,15 @@ static size_t bytes_in_use(sn_context *ctx) {
   return memory.bytes_in_use;
 }
 
+/* How far the failures that are tried are from each other. ThreadSanitizer has one thread before it, but in one scenario. */
+static int64_t step_between_failures(void) {
+#ifdef __SANITIZE_THREAD__
+  return 41;
+#else
+  return case_short() ? 3 : 1;
+#endif
+}
+
 static void walk(scenario *play, int64_t step, bool forever) {
   const run expected = expected_of(play);
   bool failed = true;
@@ -514,8 +523,7 @@ static void walk(scenario *play, int64_t step, bool forever) {
 static void play_scenario(void **state) {
   scenario *play = *(scenario **)*state;
   const int64_t step = play == a_loop_that_never_reads ? (case_short() ? 211 : 37)
-                       : case_short()                  ? 3
-                                                       : 1;
+                                                       : step_between_failures();
   walk(play, step, false);
   walk(play, step, true);
 }
@@ -548,7 +556,7 @@ static void notes_of_several_results(void **state) {
   for (int fill = 0; fill < 18; fill++) {
     for (int forever = 0; forever < 2; forever++) {
       bool failed = true;
-      for (int64_t k = 0; failed; k++) {
+      for (int64_t k = 0; failed; k += step_between_failures()) {
         fixture f;
         run r;
         fixture_open(&f, (sn_options){.threads = 1});
