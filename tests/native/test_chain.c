@@ -429,7 +429,8 @@ static void masked_columns_are_not_computed(void **state) {
         give_back(&s);
       }
       /* turned scores, too, where they are made again; products of 17 columns run turned */
-      for (int64_t size = 8; cases[i].f == slopes_causal && size <= 17; size += 9) {
+      const int64_t least = case_short() ? 17 : 8;
+      for (int64_t size = least; cases[i].f == slopes_causal && size <= 17; size += 9) {
         sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, size);
         const double all = expect_same_bits(&s, slopes_plain).flops;
         assert_true(expect_same_bits(&s, slopes_causal).flops < 0.65 * all);
