@@ -58,7 +58,8 @@ static void take_share(sn_pool *pool, int share, int worker) {
   void *arg = pool->arg;
   const int64_t units = pool->units, grain = pool->grain, end = share_begin(pool, share + 1);
   _Atomic int64_t *next = &pool->workers[share].next;
-  while (!atomic_load_explicit(&pool->lost, memory_order_relaxed)) {
+  while (atomic_load_explicit(next, memory_order_relaxed) < end) {
+    if (atomic_load_explicit(&pool->lost, memory_order_relaxed)) return;
     const int64_t chunk = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
     if (chunk >= end) return;
     const int64_t begin = chunk * grain;

@@ -116,6 +116,35 @@ static void test_caller_sleeps_while_waiting(void **state) {
   destroy(pool);
 }
 
+/* Who computed a unit, and as the how manyth. Unit 0 ends after unit 3: only worker 1 gets there. */
+typedef struct turns {
+  atomic_int next;
+  atomic_int turn[4]; /* 0: not yet */
+  int worker[4];
+} turns;
+
+static void take_turn(void *arg, int64_t begin, int64_t end, int worker) {
+  turns *t = arg;
+  (void)end;
+  t->worker[begin] = worker;
+  while (begin == 0 && !atomic_load(&t->turn[3])) sched_yield();
+  atomic_store(&t->turn[begin], atomic_fetch_add(&t->next, 1) + 1);
+}
+
+static void test_own_share_first(void **state) {
+  (void)state;
+  sn_pool *pool = pool_of(2);
+  for (int i = 0; i < 200; i++) {
+    turns t = {.next = 0};
+    assert_int_equal(sn_pool_run(pool, take_turn, &t, 4, 1, 2), SN_OK);
+    assert_int_equal(t.worker[2], 1);
+    assert_int_equal(t.worker[3], 1);
+    assert_int_equal(atomic_load(&t.turn[2]), 1); /* unit 1 is of the other's share */
+    assert_int_equal(atomic_load(&t.turn[3]), 2);
+  }
+  destroy(pool);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void test_create_and_destroy(void **state) {
@@ -309,6 +338,7 @@ int main(void) {
       cmocka_unit_test(test_dispatches_with_gaps),
       cmocka_unit_test(test_workers_compute_on_any_cpu),
       cmocka_unit_test(test_caller_sleeps_while_waiting),
+      cmocka_unit_test(test_own_share_first),
       cmocka_unit_test(test_create_and_destroy),
       cmocka_unit_test(test_nested_pools),
       cmocka_unit_test(test_bad_arguments),
