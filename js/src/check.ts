@@ -46,7 +46,7 @@ export function shown(value: unknown): string {
   const name = className(value);
   if (name === 'Array') return 'an array';
   if (name === 'Object' || name === '') return 'an object';
-  return `${/^[AEIOU](?![A-Z])/.test(name) ? 'an' : 'a'} ${name}`;
+  return `${/^(?!Uint)[AEIOU](?![A-Z])/.test(name) ? 'an' : 'a'} ${name}`;
 }
 
 /** Numbers as a list in an error message; long ones are cut. */

@@ -68,7 +68,7 @@ test('many examples at once, of any number', () => {
     assert.deepEqual([...logic.circuitOf(data).evaluate(bits)], want, `${[inputs, gates, outputs, count]}`);
   }
   const circuit = logic.circuitOf(randomCircuit(below, { inputs: 4, gates: 9, outputs: 2 }));
-  assertThrows(() => circuit.evaluate(new Uint8Array(5)), sn.ShapeError, { op: 'circuit.evaluate' });
+  assertThrows(() => circuit.evaluate(new Uint8Array(5)), sn.ShapeError, { op: 'circuit.evaluate', message: /not one of 5$/ });
   assertThrows(() => circuit.evaluate(Uint8Array.of(0, 1, 2, 0)), sn.SinterError, { op: 'circuit.evaluate', message: /bits\[2\] is 2/ });
   assertThrows(() => circuit.evaluator.run(sn.zeros([1, 4, 2])), sn.ShapeError, { op: 'evaluator.run' });
 });
@@ -131,7 +131,8 @@ test('a runner is drawn on, damaged and read by channel', () => {
   assert.deepEqual(runner.read(), want);
   assertThrows(() => runner.set(0, 0, 2), sn.SinterError, { op: 'runner.fill', message: /value is 2/ });
   assertThrows(() => runner.read(2), sn.SinterError, { op: 'runner.read' });
-  assertThrows(() => runner.write(new Uint8Array(7)), sn.ShapeError, { op: 'runner.write' });
+  assertThrows(() => runner.write(new Uint8Array(7)), sn.ShapeError, { op: 'runner.write', message: /not one of 7$/ });
+  assertThrows(() => runner.write(new Uint16Array(7)), sn.ShapeError, { message: /not a Uint16Array$/ });
   assertThrows(() => runner.write(new Uint8Array(2 * width * height).fill(3)), sn.SinterError, { message: /cells\[0\] is 3/ });
   assertThrows(() => runner.step(-1), sn.SinterError, { op: 'runner.step' });
   runner.dispose();

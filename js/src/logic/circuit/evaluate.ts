@@ -132,7 +132,7 @@ export class Evaluator {
     const op = 'circuit.evaluate';
     const { inputs, outputs } = this;
     if (!(bits instanceof Uint8Array) || bits.length % inputs !== 0)
-      throw new sn.ShapeError(op, `expected a Uint8Array of examples of ${inputs} bits, not ${shown(bits)}`);
+      throw new sn.ShapeError(op, `expected a Uint8Array of examples of ${inputs} bits, not ${bits instanceof Uint8Array ? `one of ${bits.length}` : shown(bits)}`);
     const wrong = bits.findIndex((bit) => bit > 1);
     if (wrong >= 0) throw new sn.SinterError('argument', op, `bits[${wrong}] is ${bits[wrong]}, expected 0 or 1`);
     const count = bits.length / inputs;

@@ -285,7 +285,7 @@ export class Runner {
     this.#check(op);
     const { width, height, channels } = this;
     if (!(cells instanceof Uint8Array) || cells.length !== channels * height * width)
-      throw new sn.ShapeError(op, `expected a Uint8Array of ${channels} x ${height} x ${width} cells, not ${shown(cells)}`);
+      throw new sn.ShapeError(op, `expected a Uint8Array of ${channels} x ${height} x ${width} cells, not ${cells instanceof Uint8Array ? `one of ${cells.length}` : shown(cells)}`);
     const wrong = cells.findIndex((cell) => cell > 1);
     if (wrong >= 0) throw new sn.SinterError('argument', op, `cells[${wrong}] is ${cells[wrong]}, expected 0 or 1`);
     this.#edits = this.#noEdits();
