@@ -1,16 +1,19 @@
 // Cellular automata whose rule is a circuit of gates, trained through many steps.
 //
-// A grid is (channels, batch, height, width). Perception kernels see the 3 x 3 neighbourhood of one channel each time: in
+// Grids are (channels, batch, height, width). Perception kernels see the 3 x 3 neighbourhood of one channel each time: in
 // their first layer the cell itself is paired with each of its 8 neighbours. All of them are one chain of layers over rows
 // (9, channels x cells) with wires that stay within a kernel. The update circuits have the channels of the cell itself as
 // inputs, then what kernels say: row (kernel output, channel). The result is the next state of the cell.
+//
+// Through the steps the grids of a batch lie one after the other, and each has gates of its own beside those of the others:
+// rows (grid, 9), (grid, gate). Grids know nothing of each other, so a worker that has the same rows in each layer, and
+// that is how the core gives them out, has grids to itself, and finds their layers in its own cache.
 
 import * as sn from '../index.js';
 import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
 import { chainCoefficients, initChain, runChain } from './chain.js';
 import { gates, type CoefficientOptions, type GateCoefficients, type GateForm, type GateParams, type Gates, type GatesOptions, type HardOptions } from './gates.js';
-import { layersOf } from './network.js';
-import { randomWires } from './wires.js';
+import { randomWires, repeatedWires, type Wires } from './wires.js';
 
 export type Boundary = 'zero' | 'wrap';
 
@@ -134,29 +137,54 @@ export interface Automaton {
 /** What fresh gates are. */
 type Fresh = Pick<GatesOptions, 'form' | 'residual'>;
 
+/** A layer's gates, yet without parameters. */
+interface Wired {
+  /** Its inputs, in the parts that lie together where there are several such layers. */
+  parts: readonly number[];
+  outputs: number;
+  wires: Wires;
+}
+
 const AROUND = [0, 1, 2, 3, 5, 6, 7, 8];
 
 /** The first layer of all kernels, rows of a neighbourhood as inputs. */
-function firstLayer(kernels: number, fresh: Fresh): Gates {
+function firstLayer(kernels: number): Wired {
   const outputs = kernels * AROUND.length;
-  const wires = [Int32Array.from({ length: outputs }, () => 4), Int32Array.from({ length: outputs }, (_, i) => AROUND[i % 8]!)] as const;
-  return gates({ ...fresh, inputs: 9, outputs, wires });
+  return { parts: [9], outputs, wires: [Int32Array.from({ length: outputs }, () => 4), Int32Array.from({ length: outputs }, (_, i) => AROUND[i % 8]!)] };
 }
 
 /** Kernels' layers, each kernel with wires of its own. */
-function perceptionOf(op: string, { kernels, layers }: Perception, fresh: Fresh, seed: number): Gates[] {
+function perceptionOf(op: string, { kernels, layers }: Perception, seed: number): Wired[] {
   internals.checkInteger(op, 'perception.kernels', kernels, 1);
   const widths = internals.checkIntegers(op, 'perception.layers', layers, 1);
   if (widths[0] !== AROUND.length)
     throw new SinterError('argument', op, `perception.layers begins with ${widths[0]}, expected 8: the cell with each neighbour`);
   return widths.map((width, i) => {
-    if (i === 0) return firstLayer(kernels, fresh);
+    if (i === 0) return firstLayer(kernels);
     const inputs = widths[i - 1]!;
     const own = Array.from({ length: kernels }, (_, k) => randomWires(op, inputs, width, seed + 1000 * i + k));
     const side = (at: 0 | 1): Int32Array => Int32Array.from(own.flatMap((wires, k) => Array.from(wires[at], (wire) => k * inputs + wire)));
-    return gates({ ...fresh, inputs: kernels * inputs, outputs: kernels * width, wires: [side(0), side(1)] });
+    return { parts: [kernels * inputs], outputs: kernels * width, wires: [side(0), side(1)] };
   });
 }
+
+/** Layers of so many gates, one after the other. */
+const updateOf = (op: string, seen: readonly number[], widths: readonly number[], seed: number): Wired[] =>
+  widths.map((outputs, i) => {
+    const parts = i === 0 ? seen : [widths[i - 1]!];
+    return { parts, outputs, wires: randomWires(op, sumOf(parts), outputs, seed + i) };
+  });
+
+const sumOf = (list: readonly number[]): number => list.reduce((sum, n) => sum + n, 0);
+
+/** The layers, so many times beside each other. */
+const layersOf = (chain: readonly Wired[], copies: number, fresh: Fresh): Gates[] =>
+  chain.map(({ parts, outputs, wires }) =>
+    gates({ ...fresh, inputs: copies * sumOf(parts), outputs: copies * outputs, wires: repeatedWires(wires, parts, copies) }));
+
+/** The same coefficients for each of the copies. */
+const repeated = (coefficients: readonly GateCoefficients[], copies: number): GateCoefficients[] =>
+  coefficients.map(({ gates: four }) => ({ gates: four.map((c) => sn.concat(Array.from({ length: copies }, () => c))) }));
 
 /** A grid with its last cells along an axis before the first, and its first after the last. */
 function wrapped(grids: Tensor, axis: number): Tensor {
@@ -165,17 +193,28 @@ function wrapped(grids: Tensor, axis: number): Tensor {
   return sn.concat([at(last), grids, at(0)], { axis });
 }
 
-/** The cells around each, and itself: (channels, batch, height, width) -> (9, channels x cells), row-major in the window. */
+/** The cells around each, and itself: (batch, channels, height, width) -> (batch x 9, channels x cells), row-major in the
+ *  window. */
 function windowsOf(grids: Tensor, boundary: Boundary): Tensor {
   const framed = boundary === 'zero' ? grids.pad([[0, 0], [0, 0], [1, 1], [1, 1]]) : wrapped(wrapped(grids, 2), 3);
   // One copy, where nine slices put together are nine steps of a program.
-  return sn.windows(sn.windows(framed, 2, 3), 4, 3).transpose([3, 5, 0, 1, 2, 4]).reshape([9, -1]);
+  return sn.windows(sn.windows(framed, 2, 3), 4, 3).transpose([0, 3, 5, 1, 2, 4]).reshape([9 * grids.shape[0]!, -1]);
 }
 
+/** What a batch of grids goes through in a step. */
 interface Rule {
-  perception: GateCoefficients[];
-  update: GateCoefficients[];
+  perception: { layers: Gates[]; coefficients: GateCoefficients[] };
+  update: { layers: Gates[]; coefficients: GateCoefficients[] };
 }
+
+/** What chance does in a step: which cells change (batch, 1, height, width), what is added to each (batch, channels, height,
+ *  width). */
+interface Chance {
+  fires?: Tensor;
+  noise?: Tensor;
+}
+
+const batchFirst = (grids: Tensor): Tensor => grids.transpose([1, 0, 2, 3]);
 
 /** Share of cells that fire. */
 function fireOf(op: string, asynchronous: unknown): number {
@@ -202,37 +241,47 @@ export function automaton(options: AutomatonOptions): Automaton {
   internals.checkChoice(op, 'boundary', boundary, ['zero', 'wrap']);
   const [height, width] = internals.checkIntegers(op, 'grid', given.grid, 1, 2) as [number, number];
   const fire = fireOf(op, asynchronous);
-  const perception = perceptionOf(op, given.perception ?? { kernels: 16, layers: [8, 4, 2] }, fresh, seed);
+  const seers = perceptionOf(op, given.perception ?? { kernels: 16, layers: [8, 4, 2] }, seed);
   const widths = internals.checkIntegers(op, 'update', given.update, 1);
   if (widths.at(-1) !== channels)
     throw new ShapeError(op, `update ends with ${widths.at(-1)} gates, expected one for each of ${channels} channels`);
-  const seen = channels * (1 + perception.at(-1)!.outputs);
-  const update = layersOf(seen, widths, { ...fresh, seed: seed + 1_000_000 });
+  const deciders = updateOf(op, [channels, channels * seers.at(-1)!.outputs], widths, seed + 1_000_000);
+  const [perception, update] = [layersOf(seers, 1, fresh), layersOf(deciders, 1, fresh)];
   const { start = randomBits, target, damage } = given;
 
-  const ruleOf = (params: AutomatonParams, how: CoefficientOptions): Rule => ({
-    perception: chainCoefficients(perception, params.perception, how),
-    update: chainCoefficients(update, params.update, how),
+  const ruleOf = (params: AutomatonParams, copies: number, how: CoefficientOptions): Rule => ({
+    perception: { layers: layersOf(seers, copies, fresh), coefficients: repeated(chainCoefficients(perception, params.perception, how), copies) },
+    update: { layers: layersOf(deciders, copies, fresh), coefficients: repeated(chainCoefficients(update, params.update, how), copies) },
   });
-  /** One step of all grids. */
-  const next = (rule: Rule, grids: Tensor, key: Tensor): Tensor => {
-    const cells = grids.size / channels;
-    const views = runChain(perception, rule.perception, windowsOf(grids, boundary)).reshape([-1, cells]);
-    const made = runChain(update, rule.update, sn.concat([grids.reshape([channels, cells]), views])).reshape(grids.shape);
-    if (fire === 1) return made;
-    const fires = sn.random.bernoulli(key, fire, [1, ...grids.shape.slice(1)]);
-    return sn.where(fires, made, grids);
+  /** One step of all grids, (batch, channels, height, width). */
+  const next = (rule: Rule, grids: Tensor, { fires }: Chance): Tensor => {
+    const cells = grids.shape[2]! * grids.shape[3]!;
+    const through = ({ layers, coefficients }: Rule['update'], rows: Tensor): Tensor => runChain(layers, coefficients, rows);
+    const views = through(rule.perception, windowsOf(grids, boundary));
+    const made = through(rule.update, sn.concat([grids.reshape([-1, cells]), views.reshape([-1, cells])])).reshape(grids.shape);
+    return fires ? sn.where(fires, made, grids) : made;
   };
-  const shaken = (grids: Tensor, key: Tensor): Tensor =>
-    grids.add(sn.random.uniform(key, grids.shape).sub(0.5).mul(2 * noise)).maximum(0).minimum(1);
-  const advance = (rule: Rule, grids: Tensor, key: Tensor, isShaken: boolean): Tensor => {
-    const keys = sn.random.split(key, steps);
+  /** Of each step, so many of them: it takes no part in derivatives, which would draw it again. */
+  const chanceOf = (key: Tensor, count: number, [, copies, h, w]: readonly number[], isShaken: boolean): Chance => {
+    const keys = sn.random.split(key, count);
+    const draw = (one: (key: Tensor) => Tensor): Tensor => sn.vmap(one)(keys);
+    return {
+      ...(fire < 1 && { fires: draw((each) => batchFirst(sn.random.bernoulli(each, fire, [1, copies!, h!, w!]))) }),
+      ...(isShaken && {
+        noise: draw((each) => batchFirst(sn.random.uniform(sn.random.foldIn(each, 0), [channels, copies!, h!, w!]).sub(0.5).mul(2 * noise))),
+      }),
+    };
+  };
+  const advance = (params: AutomatonParams, how: CoefficientOptions, grids: Tensor, key: Tensor, isShaken: boolean): Tensor => {
+    const rule = ruleOf(params, grids.shape[1]!, how);
     // A derivative keeps the grids of all steps, which are little, and makes the layers of each step again.
-    const again = sn.checkpoint((now: Tensor, each: Tensor) => {
-      const made = next(rule, now, each);
-      return isShaken ? shaken(made, sn.random.foldIn(each, 0)) : made;
+    const again = sn.checkpoint((now: Tensor, chance: Chance) => {
+      const made = next(rule, now, chance);
+      return chance.noise ? made.add(chance.noise).maximum(0).minimum(1) : made;
     });
-    return sn.scan((now: Tensor, each: Tensor) => [again(now, each), null], grids, keys)[0];
+    const chance = chanceOf(key, steps, grids.shape, isShaken);
+    const [end] = sn.scan((now: Tensor, each: Chance) => [again(now, each), null], batchFirst(grids), chance, { length: steps });
+    return batchFirst(end);
   };
   const examples = (key: Tensor, count: number): { start: Tensor; target: Tensor } => {
     if (!target)
@@ -243,11 +292,10 @@ export function automaton(options: AutomatonOptions): Automaton {
   /** The known channels at the end, wrong by how much: of each time they are to be right. */
   const errors = (params: AutomatonParams, key: Tensor, count: number, how: CoefficientOptions, isShaken = false): Tensor[] => {
     const [first, chance, blow, chanceAfter] = sn.random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
-    const rule = ruleOf(params, how);
     const { start: begin, target: wanted } = examples(first, count);
     const error = (grids: Tensor): Tensor => grids.slice([0, 0, 0, 0], wanted.shape).sub(wanted);
-    const end = advance(rule, begin, chance, isShaken);
-    return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter, isShaken))] : [error(end)];
+    const end = advance(params, how, begin, chance, isShaken);
+    return damage ? [error(end), error(advance(params, how, damage(end, blow), chanceAfter, isShaken))] : [error(end)];
   };
   const loss = (params: AutomatonParams, key: Tensor, { state: { loss: last } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
     const wrong = errors(params, key, batch, { straightThrough: hardnessAt(last, harden) }, noise > 0).map((error) => error.square().mean());
@@ -259,14 +307,14 @@ export function automaton(options: AutomatonOptions): Automaton {
     sn.stack(errors(params, key, grids, { hard }).map((error) => error.abs().less(0.5).astype('float32').mean())).mean(),
   );
   const history = sn.jit((params: AutomatonParams, grid: Tensor, key: Tensor, count: number, hard: boolean) => {
-    const rule = ruleOf(params, { hard });
-    const first = grid.astype('float32').expandDims(1);
-    const each = (now: Tensor, k: Tensor): [Tensor, Tensor] => {
-      const made = next(rule, now, k);
+    const rule = ruleOf(params, 1, { hard });
+    const first = grid.astype('float32').expandDims(0);
+    const each = (now: Tensor, chance: Chance): [Tensor, Tensor] => {
+      const made = next(rule, now, chance);
       return [made, made];
     };
-    const [, later] = sn.scan(each, first, sn.random.split(key, count));
-    return sn.concat([first.expandDims(0), later]).squeeze([2]);
+    const [, later] = sn.scan(each, first, chanceOf(key, count, batchFirst(first).shape, false), { length: count });
+    return sn.concat([first.expandDims(0), later]).squeeze([1]);
   });
 
   return {

@@ -56,6 +56,23 @@ export function randomWires(op: string, inputs: number, outputs: number, seed: n
   return wires;
 }
 
+/** The wires of so many such layers beside each other, the gates of the first before those of the second. Inputs lie in
+ *  parts, of so many rows for each layer: part 0 of all layers, then part 1. */
+export function repeatedWires([a, b]: Wires, parts: readonly number[], copies: number): Wires {
+  const places: number[] = [];
+  for (let copy = 0; copy < copies; copy++) {
+    let before = 0;
+    for (const rows of parts) {
+      for (let row = 0; row < rows; row++) places.push(copies * before + copy * rows + row);
+      before += rows;
+    }
+  }
+  const inputs = places.length / copies;
+  const side = (own: Int32Array): Int32Array =>
+    Int32Array.from({ length: copies * own.length }, (_, i) => places[Math.floor(i / own.length) * inputs + own[i % own.length]!]!);
+  return [side(a), side(b)];
+}
+
 /** Offers all pairs in random order: for layers that have nearly all of them. */
 function takeOthers(inputs: number, below: (n: number) => number, take: (a: number, b: number) => void): void {
   const pairs: number[] = [];
