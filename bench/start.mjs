@@ -1,7 +1,9 @@
 // start.mjs [ADDRESS...] - how long pages of web/dist are blocked (tasks above 50 ms are what browsers call long): while they
 // start, with their first paint, and while a tab of the playground is opened for the first time. Some openings of each, in
 // turns: the longest task of each by the clock, and by the processor's time that it took, which says the same on a busy
-// machine. A page that trains is left alone until it could be started.
+// machine. The page is asked by the protocol of the browser: the driver's own way puts a script into it first, whose task is
+// as long as the longest of the page. A page that trains is left alone until it could be started.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
 import { main } from '../scripts/lib/proc.mjs';
@@ -10,11 +12,12 @@ import { serve } from '../scripts/serve.mjs';
 const OPENINGS = 7;
 const LONG_MS = 50;
 const REST_MS = 500;
+const ASK_MS = 100;
 const TAB_REST_MS = 2500;
 const ADDRESSES = ['', '?example=xor', '#compiler', '#bench', 'docs/', 'docs/tutorials/first-tensor.html', 'docs/reference/elementwise.html'];
 export const TABS = ['models', 'fit', 'logic', 'compiler', 'bench'];
 
-const isReady = () => document.body.dataset.phase !== undefined && document.body.dataset.phase !== 'loading';
+const IS_READY = "!['loading', undefined].includes(document.body?.dataset.phase)";
 
 /** The tasks of the main thread of `page` while `what` goes on, as { wall, cpu } in ms, the longest first. */
 export const tasksDuring = async (page, what) => {
@@ -42,14 +45,22 @@ const figuresOf = (tasks, paint = NaN) => ({
   paint, wall: longest(tasks, 'wall'), cpu: longest(tasks, 'cpu'), long: tasks.filter(({ wall }) => wall > LONG_MS).length,
 });
 
-/** A page of its own, in which `what` is done. */
+/** The value of an expression in `page`. */
+const valueOf = async (session, expression) => {
+  const { result } = await session.send('Runtime.evaluate', { expression, returnByValue: true, userGesture: true });
+  return result.value;
+};
+
+/** A page of its own, in which `what` is done: it is given the page, a way to evaluate in it, and one to open it. */
 const withPage = async (browser, url, what) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   try {
-    return await what(page, async () => {
+    const session = await page.context().newCDPSession(page);
+    const evaluate = (expression) => valueOf(session, expression);
+    return await what(page, evaluate, async () => {
       await page.goto(url, { waitUntil: 'load' });
-      if (!url.includes('/docs/')) await page.waitForFunction(isReady);
-      await page.waitForTimeout(REST_MS);
+      if (!url.includes('/docs/')) while (!(await evaluate(IS_READY))) await sleep(ASK_MS);
+      await sleep(REST_MS);
     });
   } finally {
     await page.close();
@@ -57,17 +68,17 @@ const withPage = async (browser, url, what) => {
 };
 
 /** { paint, wall, cpu, long } of one opening: ms of the first paint, of the longest task, and how many were long. */
-export const openPage = (browser, url) => withPage(browser, url, async (page, open) => {
+export const openPage = (browser, url) => withPage(browser, url, async (page, evaluate, open) => {
   const tasks = await tasksDuring(page, open);
-  return figuresOf(tasks, await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN));
+  return figuresOf(tasks, await evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"));
 });
 
 /** The same of a tab that is opened for the first time. */
-export const openTab = (browser, url, tab) => withPage(browser, url, async (page, open) => {
+export const openTab = (browser, url, tab) => withPage(browser, url, async (page, evaluate, open) => {
   await open();
   return figuresOf(await tasksDuring(page, async () => {
-    await page.click(`#tab-${tab}`);
-    await page.waitForTimeout(TAB_REST_MS);
+    await evaluate(`document.querySelector('#tab-${tab}').click()`);
+    await sleep(TAB_REST_MS);
   }));
 });
 

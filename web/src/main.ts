@@ -59,8 +59,8 @@ let about: About | null = null;
 let sample: DigitSample | null = null;
 let lastEvaluation: Evaluation | null = null;
 
+await nextTask(); // what is imported has been evaluated, and the document parsed
 const failureBar = new FailureBar();
-const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
 const controls = new Controls({
   start: () => trainer.send({ type: 'start' }),
   pause: () => trainer.send({ type: 'pause' }),
@@ -80,6 +80,9 @@ const controls = new Controls({
   },
   end: () => trainer.end(),
 });
+
+await nextTask();
+const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
 
 await nextTask();
 const history = new History();
