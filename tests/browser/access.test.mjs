@@ -95,6 +95,25 @@ describe('for everyone', () => {
     }
   });
 
+  test('what a tab brings with it changes the look of no other', async () => {
+    await open('?example=xor#bench');
+    await TABS['#bench']();
+    await page.waitForSelector('[data-testid=start]:not([disabled])', { state: 'attached', timeout: PATIENCE_MS });
+    await page.evaluate(() => {
+      const LOOK = ['appearance', 'background-color', 'border', 'color', 'margin', 'min-height', 'padding', 'accent-color', 'font-size', 'font-weight'];
+      const of = (node) => LOOK.map((name) => `${name}: ${getComputedStyle(node)[name]}`).join('; ');
+      const state = (node) => `${node.className} ${node.disabled} ${node.getAttribute('aria-pressed')} ${node.dataset.state}`;
+      const looks = new Map([...document.querySelectorAll('#training *, #bench *')].map((node) => [node, [state(node), of(node)]]));
+      window.changedLooks = () => [...looks].filter(([node, [was, look]]) => node.isConnected && state(node) === was && of(node) !== look)
+        .map(([node, [, look]]) => `${node.tagName} ${node.id} ${node.className}: ${look} -> ${of(node)}`);
+    });
+    for (const address of ['#fit', '#logic', '?example=softmax#compiler', '#models', '#bench']) {
+      await page.click(`#tab-${address.split('#')[1]}`);
+      await TABS[address]();
+    }
+    assert.deepEqual(await page.evaluate(() => window.changedLooks()), []);
+  });
+
   test('a program in training, with all that it shows', async () => {
     await open('?example=mlp');
     await ready();
