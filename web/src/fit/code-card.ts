@@ -5,6 +5,7 @@ import type { CodeView } from '../compiler/views/code-view.ts';
 import { download } from '../views/download.ts';
 import { element, setText } from '../views/dom.ts';
 import { count } from '../views/format.ts';
+import { nextTask } from '../views/tasks.ts';
 import { STEPS } from './equations.ts';
 import type { Code } from './protocol.ts';
 
@@ -47,10 +48,12 @@ export class CodeCard {
   }
 
   private async write(): Promise<void> {
-    this.view ??= import('../compiler/views/code-view.ts').then(
-      ({ CodeView: View }) => new View(element('fit-code'), 'The gradient'),
-    );
+    this.view ??= import('../compiler/views/code-view.ts').then(async ({ CodeView: View }) => {
+      await nextTask(); // evaluating the editor took one
+      return new View(element('fit-code'), 'The gradient');
+    });
     const view = await this.view;
+    await nextTask(); // and so did making the view
     const { language } = this;
     const text = this.code?.[language] ?? '';
     view.show(text, language);

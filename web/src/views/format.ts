@@ -1,10 +1,12 @@
 // Numbers as the page writes them: English digits, fixed decimals where values change live.
 
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+/** Made with the first number: it takes milliseconds, which a page that starts has not. */
+let whole: Intl.NumberFormat | null = null;
 
 export const NONE = '–';
 
 export function count(value: number): string {
+  whole ??= new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
   return whole.format(value);
 }
 
