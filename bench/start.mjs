@@ -42,7 +42,7 @@ export const tasksDuring = async (page, what) => {
 const longest = (tasks, time) => tasks.reduce((most, task) => Math.max(most, task[time]), 0);
 
 const figuresOf = (tasks, paint = NaN) => ({
-  paint, wall: longest(tasks, 'wall'), cpu: longest(tasks, 'cpu'), long: tasks.filter(({ wall }) => wall > LONG_MS).length,
+  paint, wall: longest(tasks, 'wall'), cpu: longest(tasks, 'cpu'), allCpu: tasks.reduce((sum, { cpu }) => sum + cpu, 0), long: tasks.filter(({ wall }) => wall > LONG_MS).length,
 });
 
 /** The value of an expression in `page`. */
@@ -67,7 +67,8 @@ const withPage = async (browser, url, what) => {
   }
 };
 
-/** { paint, wall, cpu, long } of one opening: ms of the first paint, of the longest task, and how many were long. */
+/** { paint, wall, cpu, allCpu, long } of one opening: ms of the first paint, of the longest task, of all tasks, and how many
+ *  were long. */
 export const openPage = (browser, url) => withPage(browser, url, async (page, evaluate, open) => {
   const tasks = await tasksDuring(page, open);
   return figuresOf(tasks, await evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"));
