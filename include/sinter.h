@@ -116,7 +116,7 @@ typedef struct sn_processes {
 } sn_processes;
 
 typedef struct sn_options {
-  const sn_allocator *allocator; /* NULL: aligned_alloc and free */
+  const sn_allocator *allocator; /* NULL: aligned_alloc and free; small freed blocks are kept for the next */
   int threads;                   /* workers of the pool, caller included; 0: one per core */
   size_t memory_limit_bytes;     /* 0: none */
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
