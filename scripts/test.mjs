@@ -135,9 +135,8 @@ const saved = async () => {
 const FUZZ_TIMEOUT_MS = 20 * 60_000;
 const MEMORY_TIMEOUT_MS = 15 * 60_000;
 
-/** Suites that share the machine, in the order in which they begin; then those that are `alone`, and those
- *  that run by name only, one after another. run(n)
- *  runs n files, or programs, at once. */
+/** Suites that share the machine, in the order in which they begin; then those that are `alone`, and those that run by name
+ *  only, one after another. run(n) runs n files, or programs, at once. */
 const SUITES = [
   { name: 'native', needs: ['native'], parts: ['native'], run: (n) => ctest('native', n) },
   { name: 'js', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(systemNode(), 'js/test', n) },
