@@ -109,7 +109,7 @@ static inline void sn_emit_set(sn_wasm *w, uint32_t local) {
   sn_emit_index(w, SN_WASM_local_set, local);
 }
 
-/* ---- reading (wat.c) ------------------------------------------------------------------------- */
+/* ---- as text (wat.c) ------------------------------------------------------------------------- */
 
 const char *sn_wasm_op_text(sn_wasm_op op);
 

@@ -6,7 +6,6 @@
  * Registers are set when all of a section has been computed: so carries can be read until the last one of a round. */
 #include "fuse/group_visit.h"
 #include "jit/access.h"
-#include "jit/jit.h"
 #include "jit/lower_kernel.h"
 #include "jit/serial_elements.h"
 
@@ -514,30 +513,16 @@ static sn_status emit(writer *w, const sn_serial_control *serial) {
   return j->walk.status;
 }
 
-static sn_status make_module(sn_arena *arena, bool fused, const sn_serial_control *serial,
-                             sn_code_module **out) {
-  const uint8_t *bytes;
-  size_t n_bytes;
+sn_status sn_jit_emit_serial(sn_arena *arena, const sn_jit_target *target,
+                             const sn_serial_control *serial, const uint8_t **bytes, size_t *n) {
   sn_wasm w;
   writer *s;
+  *bytes = NULL;
+  *n = 0;
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
   *s = (writer){0};
-  sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
-  s->s.j =
-      (sn_jit){.arena = arena, .w = &w, .lanes = sn_vec_target_here(fused), .read = sn_serial_read};
+  sn_wasm_begin(&w, arena, target->shared_memory);
+  s->s.j = (sn_jit){.arena = arena, .w = &w, .lanes = target->lanes, .read = sn_serial_read};
   SN_TRY(emit(s, serial));
-  if (s->s.j.unable) return SN_OK;
-  SN_TRY(sn_wasm_finish(&w, &bytes, &n_bytes));
-  return sn_code_register(arena->env, bytes, n_bytes, 1, out);
-}
-
-sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_control *serial,
-                        sn_code_module **out) {
-  *out = NULL;
-  if (!sn_code_first_place()) return SN_OK;
-  sn_arena scratch;
-  sn_arena_init(&scratch, env);
-  const sn_status status = make_module(&scratch, fused, serial, out);
-  sn_arena_free(&scratch);
-  return status;
+  return s->s.j.unable ? SN_OK : sn_wasm_finish(&w, bytes, n);
 }

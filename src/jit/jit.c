@@ -20,10 +20,14 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
   };
 }
 
+static sn_jit_target target_here(bool fused) {
+  return (sn_jit_target){.lanes = sn_vec_target_here(fused),
+                         .shared_memory = sn_code_memory_is_shared()};
+}
+
 static sn_status make_module(sn_arena *scratch, bool fused, sn_kernel *kernels, size_t n,
                              sn_code_module **out) {
-  const sn_jit_target target = {.lanes = sn_vec_target_here(fused),
-                                .shared_memory = sn_code_memory_is_shared()};
+  const sn_jit_target target = target_here(fused);
   sn_jit_module emitted;
   SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));
   if (!emitted.n_functions) return SN_OK;
@@ -45,6 +49,26 @@ sn_status sn_jit_kernels(sn_arena *arena, bool fused, sn_kernel *kernels, size_t
   sn_arena scratch;
   sn_arena_init(&scratch, arena->env);
   const sn_status status = make_module(&scratch, fused, kernels, n, out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status make_loop(sn_arena *scratch, bool fused, const sn_serial_control *loop,
+                           sn_code_module **out) {
+  const sn_jit_target target = target_here(fused);
+  const uint8_t *bytes;
+  size_t n;
+  SN_TRY(sn_jit_emit_serial(scratch, &target, loop, &bytes, &n));
+  return n ? sn_code_register(scratch->env, bytes, n, 1, out) : SN_OK;
+}
+
+sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_control *loop,
+                        sn_code_module **out) {
+  *out = NULL;
+  if (!sn_code_first_place()) return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, env);
+  const sn_status status = make_loop(&scratch, fused, loop, out);
   sn_arena_free(&scratch);
   return status;
 }

@@ -21,6 +21,7 @@
 
 #include "jit/vector.h"
 #include "kernels/kernel.h"
+#include "kernels/serial_loop.h"
 
 typedef struct sn_jit_target {
   sn_vec_target lanes;
@@ -51,5 +52,10 @@ typedef struct sn_jit_module {
 
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out);
+
+/* A loop over tiny programs as a module of one function (emit_serial.c): table, n as sn_serial_code. *n: 0 if it cannot
+ * be. */
+sn_status sn_jit_emit_serial(sn_arena *arena, const sn_jit_target *target,
+                             const sn_serial_control *serial, const uint8_t **bytes, size_t *n);
 
 #endif
