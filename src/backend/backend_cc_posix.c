@@ -3,6 +3,19 @@
 #include "backend/backend_cpu.h"
 #include "cc/compiled.h"
 #include "cc/kernel_text.h"
+#include "cc/loop_text.h"
+
+/* A loop over tiny programs as one function. */
+static sn_status make_loop(const sn_device *device, sn_arena *arena, sn_control_step *step) {
+  sn_cc_program *loop;
+  SN_TRY(sn_cc_make_loop(device->code, arena, &step->described, &loop));
+  step->owner = loop;
+  if (!loop) return SN_OK;
+  step->module = sn_cc_module_of(loop);
+  step->ready = sn_cc_is_ready;
+  step->code = sn_cc_loop_of(loop);
+  return SN_OK;
+}
 
 /* Code for a program, and for each of its regions. */
 static sn_status hang_in(const sn_device *device, sn_executable *exe) {
@@ -11,8 +24,9 @@ static sn_status hang_in(const sn_device *device, sn_executable *exe) {
   exe->backend = &sn_code_backend;
   exe->code = code;
   for (size_t i = 0; i < exe->n_kernels; i++) {
-    const sn_control_step *step = exe->controls[i];
-    for (uint32_t r = 0; step && r < step->n_regions; r++)
+    sn_control_step *step = exe->controls[i];
+    if (step && step->serial) SN_TRY(make_loop(device, &exe->program->arena, step));
+    for (uint32_t r = 0; step && !step->owner && r < step->n_regions; r++)
       SN_TRY(hang_in(device, step->regions[r]));
   }
   return SN_OK;
@@ -22,6 +36,7 @@ static void drop(sn_executable *exe) {
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
     for (uint32_t r = 0; step && r < step->n_regions; r++) drop(step->regions[r]);
+    if (step) sn_cc_release(step->owner);
   }
   sn_cc_release(exe->code);
 }
@@ -35,12 +50,21 @@ static void release(sn_executable *exe) {
   sn_cpu_release(exe);
 }
 
+static sn_status list_control(sn_arena *arena, const sn_executable *exe, size_t k,
+                              const char **out) {
+  const sn_control_step *step = exe->controls[k];
+  sn_text text = sn_text_in(arena);
+  bool able = false;
+  sn_text_add(&text, "/* in the words of cc/loop_words.h */\n");
+  if (step->owner) SN_TRY(sn_cc_add_loop(&text, exe->program->groups.target->fused, &step->described, &able));
+  *out = able ? text.data
+              : "/* control flow: its regions are programs, with kernels of their own */\n";
+  return text.status;
+}
+
 static sn_status listing(sn_arena *arena, const sn_executable *exe, size_t k, const char **out) {
   const sn_kernel *kernel = &exe->kernels[k];
-  if (kernel->group->kind == SN_GROUP_CONTROL) {
-    *out = "/* control flow: its regions are programs, with kernels of their own */\n";
-    return SN_OK;
-  }
+  if (kernel->group->kind == SN_GROUP_CONTROL) return list_control(arena, exe, k, out);
   sn_cc_functions *functions;
   uint8_t *blocks;
   SN_TRY(sn_arena_alloc(arena, SN_CC_BLOCKS, 1, (void **)&blocks));

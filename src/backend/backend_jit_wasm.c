@@ -4,13 +4,16 @@
 #include "jit/jit.h"
 
 /* A loop over tiny programs as one function. */
-static sn_status emit_serial(const sn_device *device, sn_control_step *step) {
+static sn_status emit_serial(const sn_device *device, sn_arena *arena, sn_control_step *step) {
   sn_code_module *module;
+  sn_serial_code **code;
   SN_TRY(sn_jit_serial(device->env, device->machine.target->fused, &step->described, &module));
   if (!module) return SN_OK;
-  step->module = module;
+  step->module = step->owner = module;
   step->ready = sn_code_is_ready;
-  step->code = (sn_serial_code *)(uintptr_t)module->first;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *code, (void **)&code));
+  *code = (sn_serial_code *)(uintptr_t)module->first;
+  step->code = code;
   return SN_OK;
 }
 
@@ -23,7 +26,7 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     sn_control_step *step = exe->controls[i];
-    if (step && step->serial) SN_TRY(emit_serial(device, step));
+    if (step && step->serial) SN_TRY(emit_serial(device, &exe->program->arena, step));
     for (uint32_t r = 0; step && !step->module && r < step->n_regions; r++)
       SN_TRY(emit(device, step->regions[r]));
   }
@@ -34,7 +37,7 @@ static void drop(sn_executable *exe) {
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
     for (uint32_t r = 0; step && r < step->n_regions; r++) drop(step->regions[r]);
-    if (step) sn_code_release((sn_code_module *)(uintptr_t)step->module);
+    if (step) sn_code_release(step->owner);
   }
   if (exe->code) sn_code_release(exe->code);
 }

@@ -10,6 +10,7 @@
 #define SN_CC_COMPILED_H
 
 #include "kernels/kernel.h"
+#include "kernels/serial_loop.h"
 
 typedef struct sn_cc sn_cc;
 typedef struct sn_cc_program sn_cc_program;
@@ -21,7 +22,17 @@ void sn_cc_close(sn_cc *cc); /* NULL is ignored */
 /* Hangs code into a program's kernels, which arena outlives; *out: to be released before them, or NULL. */
 sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
                         sn_cc_program **out);
-void sn_cc_release(sn_cc_program *program);
+/* The same for a loop over tiny programs, apart from the programs that it consists of. *out: NULL if it stays with
+ * them. */
+sn_status sn_cc_make_loop(sn_cc *cc, sn_arena *arena, const sn_serial_control *loop,
+                          sn_cc_program **out);
+
+/* Where its code stands once sn_cc_is_ready says so of its module. */
+sn_serial_code *const *sn_cc_loop_of(const sn_cc_program *loop);
+const void *sn_cc_module_of(const sn_cc_program *loop);
+bool sn_cc_is_ready(const void *module);
+
+void sn_cc_release(sn_cc_program *program); /* NULL is ignored */
 
 /* Makes all modules that there are, and returns when they are ready or have failed. */
 void sn_cc_wait(sn_cc *cc);

@@ -12,9 +12,10 @@
 #include "base/format.h"
 #include "cc/cache_tidy.h"
 #include "cc/kernel_text.h"
+#include "cc/loop_text.h"
 #include "cc/object_cache.h"
 
-extern const char sn_cc_prelude[];
+extern const char sn_cc_kernel_prelude[], sn_cc_loop_prelude[];
 
 /* Failures after which no compiler is asked any more. */
 enum { MOST_FAILURES = 3, HOT_CALLS = 4, CACHE_MB = 256 };
@@ -25,6 +26,7 @@ typedef struct module {
   struct module *next;
   sn_cc *cc;
   uint32_t refs;
+  const char *prelude; /* what the text begins with; which it is tells kernels from loops */
   char *text;
   size_t size;
   uint32_t hot; /* calls from which on it is wanted */
@@ -34,7 +36,7 @@ typedef struct module {
   _Atomic uint32_t state, calls;
 } module;
 
-/* A program's kernels, and what they call: `made` per part, in their order. */
+/* A program's kernels, and what they call: `made` per part, in their order; or a loop. */
 struct sn_cc_program {
   sn_cc_program *next;
   module *module;
@@ -42,6 +44,7 @@ struct sn_cc_program {
   size_t n;
   const sn_cc_functions *functions;
   sn_code *made;
+  sn_serial_code *loop;
 };
 
 /* The lock protects what follows it. The thread takes a module that is WANTED, works on it unlocked, and publishes
@@ -70,9 +73,14 @@ struct sn_cc {
 
 /* ---- on the thread: text to functions -------------------------------------------------------- */
 
-static size_t join_flags(const sn_cc *cc, char *out, size_t room) {
+/* Kernels compute as many points at once as the machine can, loops one element. */
+static int vector_bytes(const sn_cc *cc, const module *m) {
+  return m->prelude == sn_cc_loop_prelude ? 16 : sn_cc_vector_bytes(cc->compiler.isa);
+}
+
+static size_t join_flags(const sn_cc *cc, const module *m, char *out, size_t room) {
   const sn_isa_id isa = cc->compiler.isa;
-  size_t n = sn_format(out, room, "vectors of %d bytes%s", sn_cc_vector_bytes(isa),
+  size_t n = sn_format(out, room, "vectors of %d bytes%s", vector_bytes(cc, m),
                        cc->fused ? ", fused" : "");
   for (const char *const *flag = sn_cc_flags(isa); *flag; flag++)
     n += sn_format(out + n, room - n, " %s", *flag);
@@ -96,9 +104,9 @@ static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *
   sn_format(object, sizeof object, "%s/kernels.so", dir);
   sn_format(log, sizeof log, "%s/log", dir);
   const size_t n = sn_format(size, sizeof size, "#define SN_SIMD_BYTES %d\n#define SN_FUSED %d\n",
-                             sn_cc_vector_bytes(cc->compiler.isa), cc->fused);
-  const char *parts[] = {size, sn_cc_prelude, m->text};
-  const size_t sizes[] = {n, strlen(sn_cc_prelude), m->size};
+                             vector_bytes(cc, m), cc->fused);
+  const char *parts[] = {size, m->prelude, m->text};
+  const size_t sizes[] = {n, strlen(m->prelude), m->size};
   if (!sn_cc_write(source, parts, sizes, 3, reason)) return false;
   if (!sn_cc_compile(&cc->compiler, source, object, log, reason)) return false;
   const bool keeps = sn_cc_cache_keep(object, kept, key);
@@ -111,9 +119,9 @@ static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *
 static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
   char flags[400], kept[SN_CC_PATH], dir[SN_CC_PATH];
   const sn_cc_compiler *c = &cc->compiler;
-  const sn_cc_key key = {.part = {c->identity, flags, sn_cc_prelude, m->text},
-                         .size = {strlen(c->identity), join_flags(cc, flags, sizeof flags),
-                                  strlen(sn_cc_prelude), m->size}};
+  const sn_cc_key key = {.part = {c->identity, flags, m->prelude, m->text},
+                         .size = {strlen(c->identity), join_flags(cc, m, flags, sizeof flags),
+                                  strlen(m->prelude), m->size}};
   sn_cc_cache_path(&cc->cache, &key, kept);
   *cached = sn_cc_cache_holds(kept, &key) && load(m, kept, reason);
   if (*cached) return true;
@@ -124,8 +132,12 @@ static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
 }
 
 /* The functions of a program's parts; false if the object lacks one. */
-static bool find_functions(const module *m, const sn_cc_program *p) {
+static bool find_functions(const module *m, sn_cc_program *p) {
   size_t at = 0;
+  if (m->prelude == sn_cc_loop_prelude) {
+    p->loop = (sn_serial_code *)dlsym(m->handle, SN_CC_LOOP);
+    return p->loop != NULL;
+  }
   for (size_t i = 0; i < p->n; i++) {
     for (uint32_t part = 0; sn_kernel_part(&p->kernels[i], part); part++, at++) {
       void *found[SN_CC_ROLES] = {NULL};
@@ -148,7 +160,7 @@ static bool find_functions(const module *m, const sn_cc_program *p) {
 
 /* Locked. */
 static void publish(sn_cc *cc, module *m, bool made, bool cached, const char *reason) {
-  for (const sn_cc_program *p = m->programs; made && p; p = p->next)
+  for (sn_cc_program *p = m->programs; made && p; p = p->next)
     if (!find_functions(m, p)) {
       made = false;
       reason = "what the compiler made lacks a function";
@@ -207,7 +219,7 @@ static void *work(void *arg) {
 
 /* ---- what workers ask ------------------------------------------------------------------------ */
 
-static bool is_ready(const void *arg) {
+bool sn_cc_is_ready(const void *arg) {
   module *m = (module *)(uintptr_t)arg;
   const uint32_t state = atomic_load_explicit(&m->state, memory_order_acquire);
   if (state != COLD) return state == READY;
@@ -250,10 +262,10 @@ static bool start(sn_cc *cc) {
 }
 
 /* The module of a text, which is copied. */
-static sn_status register_text(sn_cc *cc, const char *text, size_t size, uint32_t hot,
-                               module **out) {
+static sn_status register_text(sn_cc *cc, const char *prelude, const char *text, size_t size,
+                               uint32_t hot, module **out) {
   for (module *m = cc->modules; m; m = m->next)
-    if (m->refs && m->size == size && !memcmp(m->text, text, size)) {
+    if (m->refs && m->prelude == prelude && m->size == size && !memcmp(m->text, text, size)) {
       *out = m;
       return SN_OK;
     }
@@ -267,6 +279,7 @@ static sn_status register_text(sn_cc *cc, const char *text, size_t size, uint32_
   }
   memcpy(copy, text, size);
   m->cc = cc;
+  m->prelude = prelude;
   m->text = copy;
   m->size = size;
   m->hot = hot;
@@ -284,7 +297,7 @@ static void hang_in(const sn_cc_program *p) {
     for (uint32_t k = 0; (part = sn_kernel_part(&p->kernels[i], k)); k++, at++) {
       const bool *has = p->functions[at].has;
       part->code = (sn_code){.module = p->module,
-                             .ready = is_ready,
+                             .ready = sn_cc_is_ready,
                              .engine = "cc",
                              .made = &p->made[at],
                              .strip = has[SN_CC_ROLE_STRIP] ? (sn_strip_code *)not_yet : NULL,
@@ -340,7 +353,8 @@ static sn_status make_program(sn_cc *cc, sn_arena *arena, sn_arena *scratch, sn_
   for (size_t i = 0; i < n_parts; i++)
     for (int role = 0; role < SN_CC_ROLES; role++) any = any || functions[i].has[role];
   if (!any || !start(cc)) return SN_OK;
-  SN_TRY(register_text(cc, text.data, text.used, HOT_CALLS * (uint32_t)n_parts, &m));
+  SN_TRY(register_text(cc, sn_cc_kernel_prelude, text.data, text.used,
+                       HOT_CALLS * (uint32_t)n_parts, &m));
   join(cc, m, p);
   hang_in(p);
   *out = p;
@@ -358,6 +372,37 @@ sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n
   if (cc->waits) sn_cc_wait(cc);
   return status;
 }
+
+static sn_status make_loop(sn_cc *cc, sn_arena *arena, sn_arena *scratch,
+                           const sn_serial_control *loop, sn_cc_program **out) {
+  sn_cc_program *p;
+  sn_text text = sn_text_in(scratch);
+  module *m;
+  bool able;
+  SN_TRY(sn_cc_add_loop(&text, cc->fused, loop, &able));
+  if (!able || !start(cc)) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *p, (void **)&p));
+  SN_TRY(register_text(cc, sn_cc_loop_prelude, text.data, text.used, HOT_CALLS, &m));
+  join(cc, m, p);
+  *out = p;
+  return SN_OK;
+}
+
+sn_status sn_cc_make_loop(sn_cc *cc, sn_arena *arena, const sn_serial_control *loop,
+                          sn_cc_program **out) {
+  *out = NULL;
+  if (!cc) return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = make_loop(cc, arena, &scratch, loop, out);
+  sn_arena_free(&scratch);
+  if (cc->waits) sn_cc_wait(cc);
+  return status;
+}
+
+sn_serial_code *const *sn_cc_loop_of(const sn_cc_program *p) { return &p->loop; }
+
+const void *sn_cc_module_of(const sn_cc_program *p) { return p->module; }
 
 void sn_cc_release(sn_cc_program *p) {
   if (!p) return;

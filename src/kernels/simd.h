@@ -172,6 +172,13 @@ static inline vf32 sn_vf32_trunc(vf32 a) { return __builtin_ia32_roundps256(a, 1
 static inline vf64 sn_vf64_round(vf64 a) { return __builtin_ia32_roundpd256(a, 8); }
 static inline vf64 sn_vf64_floor(vf64 a) { return __builtin_ia32_roundpd256(a, 9); }
 static inline vf64 sn_vf64_trunc(vf64 a) { return __builtin_ia32_roundpd256(a, 11); }
+#elif defined(__SSE4_1__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_round(vf32 a) { return __builtin_ia32_roundps(a, 8); }
+static inline vf32 sn_vf32_floor(vf32 a) { return __builtin_ia32_roundps(a, 9); }
+static inline vf32 sn_vf32_trunc(vf32 a) { return __builtin_ia32_roundps(a, 11); }
+static inline vf64 sn_vf64_round(vf64 a) { return __builtin_ia32_roundpd(a, 8); }
+static inline vf64 sn_vf64_floor(vf64 a) { return __builtin_ia32_roundpd(a, 9); }
+static inline vf64 sn_vf64_trunc(vf64 a) { return __builtin_ia32_roundpd(a, 11); }
 #elif defined(__aarch64__) && SN_SIMD_BYTES == 16
 #include <arm_neon.h>
 static inline vf32 sn_vf32_round(vf32 a) { return (vf32)vrndnq_f32((float32x4_t)a); }
@@ -241,6 +248,10 @@ static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
 #elif defined(__FMA__) && SN_SIMD_BYTES == 32
 static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
   return __builtin_ia32_vfmaddps256(a, b, c);
+}
+#elif defined(__FMA__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  return __builtin_ia32_vfmaddps(a, b, c);
 }
 #elif defined(__aarch64__) && SN_SIMD_BYTES == 16
 static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {

@@ -254,7 +254,7 @@ static bool run_serial(const rounds *w) {
     if (n > most) n = most;
     if (!n) break;
     fill_table(w, n);
-    s->base.code(s->table, (int32_t)n);
+    (*s->base.code)(s->table, (int32_t)n);
     carry_on_by(w, n);
     if (!scan && !w->room[s->room.test]) break;
     if (scan && s->round == s->control.length) break;
