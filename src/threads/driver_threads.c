@@ -53,11 +53,11 @@ static void announce(sn_driver *driver) { count(&driver->progress); }
 
 static void call(sn_driver *driver) { count(&driver->calls); }
 
-/* Whether the oldest job is the caller's now. */
-static bool claim(sn_driver *driver, uint32_t *ticket) {
+/* Whether the oldest job, one up to `last`, is the caller's now. */
+static bool claim(sn_driver *driver, uint32_t last, uint32_t *ticket) {
   uint32_t completed = acquire(&driver->completed);
   *ticket = completed + 1;
-  return pending(driver) &&
+  return (int32_t)(last - completed) > 0 &&
          atomic_compare_exchange_strong_explicit(&driver->claimed, &completed, *ticket,
                                                  memory_order_acq_rel, memory_order_relaxed);
 }
@@ -90,7 +90,7 @@ void sn_driver_main(sn_pool *pool) {
     const uint32_t seen = acquire(&driver->calls);
     if (acquire(&driver->state) != UP) break;
     uint32_t ticket;
-    if (claim(driver, &ticket))
+    if (claim(driver, acquire(&driver->submitted), &ticket))
       going = run_claimed(driver, ticket);
     else
       sn_wait_change(&driver->calls, seen);
@@ -117,10 +117,11 @@ sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket) {
   return pool->driver.ring[ticket % SN_DRIVER_RING].status;
 }
 
-/* Runs the oldest job unless the driver is in it. */
-static bool run_oldest(sn_driver *driver) {
+/* Runs the oldest job, up to this one, unless the driver is in it. What nobody waits for is the driver's: it may have
+ * completed the others since they were last counted. */
+static bool run_oldest(sn_driver *driver, uint32_t last) {
   uint32_t ticket;
-  if (!claim(driver, &ticket)) return false;
+  if (!claim(driver, last, &ticket)) return false;
   const sn_driver_slot *job = slot(driver, ticket);
   sn_status status;
   driver->here = ticket;
@@ -143,6 +144,7 @@ static void fail_trapped(sn_pool *pool) {
 static sn_status wait_pending(sn_pool *pool, uint32_t most) {
   sn_driver *driver = &pool->driver;
   fail_trapped(pool);
+  const uint32_t last = acquire(&driver->submitted) - most;
   for (;;) {
     const uint32_t seen = acquire(&driver->progress);
     if (pending(driver) <= most) return SN_OK;
@@ -150,7 +152,7 @@ static sn_status wait_pending(sn_pool *pool, uint32_t most) {
       sn_pool_settle(pool);
       return SN_ERR_WORKER;
     }
-    if (!run_oldest(driver)) sn_wait_change(&driver->progress, seen);
+    if (!run_oldest(driver, last)) sn_wait_change(&driver->progress, seen);
   }
 }
 
