@@ -10,6 +10,7 @@
  *   check KIND SIZES...            {"checksum": "9c3f0a12"}   of the results of CHECKED_CALLS calls
  *   time MS KIND SIZES...          {"ms": [...]}              a number per sample
  *   profile CALLS KIND SIZES...    {"kernels": [{...}]}       as of sn.profile
+ *   code KIND SIZES...             {"kernels": 14, "ms": 900, "state": "..."}   until its kernels' code is there
  *   anything that fails            {"error": "..."} */
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,20 @@ static bool profile(bench *b, int calls, const char *text) {
   return true;
 }
 
+static bool code(bench *b, const char *text) {
+  workload w;
+  if (!make_from_text(b, text, &w)) return false;
+  if (!w.program) return fail("an eager call has no program");
+  sn_program_info info;
+  sn_program_describe(w.program, &info);
+  const double begin = sn_host_now_ms();
+  sn_code_wait(b->ctx);
+  printf("{\"kernels\": %zu, \"ms\": %.4g, \"state\": \"%s\"}\n", info.kernels,
+         sn_host_now_ms() - begin, sn_code_state(b->ctx));
+  workload_release(&w);
+  return true;
+}
+
 static bool peak(int threads) {
   const double fma = machine_peak(fma_widest, threads);
   const double muladd = machine_peak(muladd128, threads);
@@ -193,6 +208,7 @@ static bool answer(bench *b, const char *line) {
   }
   if (!strcmp(command, "ops")) return list_ops();
   if (!strcmp(command, "check")) return check(b, text);
+  if (!strcmp(command, "code")) return code(b, text);
   char *rest;
   const double number = strtod(text, &rest);
   rest += *rest == ' ';
