@@ -61,6 +61,28 @@ static void joined(void **state) {
           "roll: axis 1 is out of range: a (3,) of rank 1, axes are -1 to 0");
 }
 
+/* Makers of all kinds write their part of a concat themselves: parts of odd sizes, each the same as by itself. */
+static void parts_of_all_kinds(void **state) {
+  (void)state;
+  enum { N = 33, PARTS = 5, MOST = 2 * N * N };
+  static float x[N * N], alone[PARTS][MOST];
+  for (int i = 0; i < N * N; i++) x[i] = (float)(i * 37 % 101) / 50 - 1;
+  sn_tensor *a = sn_from_data(f.ctx, SN_F32, DIMS(N, N), x), *line[PARTS], *joint;
+  for (int run = 0; run < 2; run++) {
+    sn_tensor *parts[PARTS] = {sn_sum(a, 2, false), sn_tanh(a), sn_softmax(a, -1), sn_matmul(a, a),
+                               sn_gelu(sn_matmul(a, sn_transpose(a, NULL)))};
+    for (int k = 0; k < PARTS; k++) {
+      line[k] = sn_reshape(parts[k], DIMS(sn_size(parts[k])));
+      if (!run) assert_int_equal(sn_read(line[k], alone[k], sizeof alone[k]), SN_OK);
+    }
+  }
+  joint = sn_concat(line, PARTS, 0);
+  const float *got = sn_data(joint);
+  assert_non_null(got);
+  for (int k = 0; k < PARTS; got += sn_size(line[k++]))
+    assert_memory_equal(got, alone[k], sn_size_bytes(line[k]));
+}
+
 static void products(void **state) {
   (void)state;
   sn_tensor *x = ramp(f.ctx, DIMS(2), 1), *y = ramp(f.ctx, DIMS(3, 2, 2), 1);
@@ -91,6 +113,7 @@ static void numbers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(axes), TEST(joined), TEST(products), TEST(numbers)};
+  const struct CMUnitTest tests[] = {TEST(axes), TEST(joined), TEST(parts_of_all_kinds), TEST(products),
+                                     TEST(numbers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
