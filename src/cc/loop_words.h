@@ -5,6 +5,7 @@
  * Operands come first, then immediates. Addresses need not be aligned. */
 #define INFINITY __builtin_inff()
 
+#include "jit/lane_words.h"
 #include "kernels/simd.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -142,45 +143,26 @@ WORD v128 i64x2_relaxed_laneselect(v128 a, v128 b, v128 mask) { return v128_bits
     (void)i, (void)j;                           \
     return (v128)(expr);                        \
   }
-#define SHIFT(id, V, expr)                            \
-  WORD v128 id(v128 x, intptr_t count) {              \
-    const V i = (V)x;                                 \
-    const int n = (int)(count & (sizeof i[0] * 8 - 1)); \
-    return (v128)(expr);                              \
+/* The count is modulo the width. */
+#define SHIFT(id, expr)                                                \
+  WORD v128 id(v128 x, intptr_t count) {                               \
+    const X_I i = (X_I)x;                                              \
+    const int bits = (int)(count & (intptr_t)(sizeof i[0] * 8 - 1));   \
+    return (v128)(expr);                                               \
   }
-#define BOTH_WIDTHS(floats, ints)              \
-  TWO(floats##_add, X_ADD(a, b))               \
-  TWO(floats##_sub, X_SUB(a, b))               \
-  TWO(floats##_mul, X_MUL(a, b))               \
-  TWO(floats##_div, X_DIV(a, b))               \
-  ONE(floats##_neg, X_NEG(a))                  \
-  ONE(floats##_abs, X_ABS(a))                  \
-  ONE(floats##_sqrt, X_SQRT(a))                \
-  ONE(floats##_nearest, X_ROUND(a))            \
-  ONE(floats##_floor, X_FLOOR(a))              \
-  ONE(floats##_ceil, X_NEG(X_FLOOR(X_NEG(a)))) \
-  ONE(floats##_trunc, X_TRUNC(a))              \
-  TWO(floats##_pmin, X_PMIN(a, b))             \
-  TWO(floats##_pmax, X_PMAX(a, b))             \
-  TWO(floats##_min, X_MIN(a, b))               \
-  TWO(floats##_max, X_MAX(a, b))               \
-  TWO(floats##_lt, X_LT(a, b))                 \
-  TWO(floats##_le, X_LE(a, b))                 \
-  TWO(floats##_eq, X_EQ(a, b))                 \
-  TWO(floats##_ne, X_NE(a, b))                 \
-  TWO(ints##_add, X_IADD(i, j))                \
-  TWO(ints##_sub, X_ISUB(i, j))                \
-  TWO(ints##_eq, X_IEQ(i, j))                  \
-  TWO(ints##_ne, X_MNOT(X_IEQ(i, j)))          \
-  TWO(ints##_lt_s, X_ILT(i, j))                \
-  TWO(ints##_ge_s, X_MNOT(X_ILT(i, j)))
+#define EXTREMES(floats)         \
+  TWO(floats##_min, X_MIN(a, b)) \
+  TWO(floats##_max, X_MAX(a, b))
 
 #define SN_WORDS_VF64
 #include "math/words.h"
-BOTH_WIDTHS(f64x2, i64x2)
+SN_LANE_WORDS(ONE, TWO, SHIFT, f64x2, i64x2)
+EXTREMES(f64x2)
 #define SN_WORDS_VF32
 #include "math/words.h"
-BOTH_WIDTHS(f32x4, i32x4)
+SN_LANE_WORDS(ONE, TWO, SHIFT, f32x4, i32x4)
+EXTREMES(f32x4)
+SHIFT(i32x4_shr_s, (vi32)i >> bits)
 TWO(i32x4_mul, X_IMUL(i, j))
 TWO(i32x4_min_s, X_ISEL(X_ILT(i, j), i, j))
 TWO(i32x4_max_s, X_ISEL(X_ILT(i, j), j, i))
@@ -188,12 +170,6 @@ TWO(i8x16_ne, (vu8)i != (vu8)j)
 ONE(i32x4_trunc_sat_f32x4_s, sn_vi32_from_vf32(a))
 ONE(f32x4_convert_i32x4_s, X_TOF(i))
 #include "math/words.h" /* removes them */
-
-SHIFT(i32x4_shl, vu32, i << n)
-SHIFT(i32x4_shr_s, vi32, i >> n)
-SHIFT(i32x4_shr_u, vu32, i >> n)
-SHIFT(i64x2_shl, vu64, i << n)
-SHIFT(i64x2_shr_u, vu64, i >> n)
 
 WORD v128 f32x4_relaxed_madd(v128 a, v128 b, v128 c) {
   return (v128)sn_vf32_fused_madd((vf32)a, (vf32)b, (vf32)c);

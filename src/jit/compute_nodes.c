@@ -9,6 +9,7 @@
  * Nothing is allocated: the most that a row of ops.def needs is a constant here, which a test holds
  * against all rows. */
 #include "jit/expand.h"
+#include "jit/lane_words.h"
 #include "kernels/simd.h"
 #include "kernels/strip.h"
 
@@ -96,36 +97,11 @@ typedef struct operands {
       to[v] = (vu32)(expr);                                                           \
     }                                                                                 \
     break;
-#define ROWS(floats, ints)                     \
-  ROW(floats##_add, X_ADD(a, b))               \
-  ROW(floats##_sub, X_SUB(a, b))               \
-  ROW(floats##_mul, X_MUL(a, b))               \
-  ROW(floats##_div, X_DIV(a, b))               \
-  ROW(floats##_neg, X_NEG(a))                  \
-  ROW(floats##_abs, X_ABS(a))                  \
-  ROW(floats##_sqrt, X_SQRT(a))                \
-  ROW(floats##_nearest, X_ROUND(a))            \
-  ROW(floats##_floor, X_FLOOR(a))              \
-  ROW(floats##_ceil, X_NEG(X_FLOOR(X_NEG(a)))) \
-  ROW(floats##_trunc, X_TRUNC(a))              \
-  ROW(floats##_pmin, X_PMIN(a, b))             \
-  ROW(floats##_pmax, X_PMAX(a, b))             \
-  ROW(floats##_lt, X_LT(a, b))                 \
-  ROW(floats##_le, X_LE(a, b))                 \
-  ROW(floats##_eq, X_EQ(a, b))                 \
-  ROW(floats##_ne, X_NE(a, b))                 \
-  ROW(ints##_add, X_IADD(i, j))                \
-  ROW(ints##_sub, X_ISUB(i, j))                \
-  ROW(ints##_eq, X_IEQ(i, j))                  \
-  ROW(ints##_ne, X_MNOT(X_IEQ(i, j)))          \
-  ROW(ints##_lt_s, X_ILT(i, j))                \
-  ROW(ints##_ge_s, X_MNOT(X_ILT(i, j)))        \
-  ROW(ints##_shl, X_ISHL(i, imm))              \
-  ROW(ints##_shr_u, X_ISHR(i, imm))
+#define ROWS(floats, ints) SN_LANE_WORDS(ROW, ROW, ROW, floats, ints)
 
 #define SN_WORDS_VF64
 #include "math/words.h"
-static void compute_64(uint32_t code, uint32_t imm, const operands *x, vu32 *to, int n) {
+static void compute_64(uint32_t code, uint32_t bits, const operands *x, vu32 *to, int n) {
   switch (code) {
     ROWS(f64x2, i64x2)
   default: break;
@@ -134,7 +110,7 @@ static void compute_64(uint32_t code, uint32_t imm, const operands *x, vu32 *to,
 
 #define SN_WORDS_VF32
 #include "math/words.h"
-static void compute(uint32_t code, uint32_t imm, const operands *x, vu32 *to, int n) {
+static void compute(uint32_t code, uint32_t bits, const operands *x, vu32 *to, int n) {
   switch (code) {
     ROWS(f32x4, i32x4)
     ROW(i32x4_mul, X_IMUL(i, j))
@@ -148,7 +124,7 @@ static void compute(uint32_t code, uint32_t imm, const operands *x, vu32 *to, in
     ROW(v128_xor, i ^ j)
   case SN_WASM_i32x4_relaxed_laneselect:
   case SN_WASM_i64x2_relaxed_laneselect: ROW(v128_bitselect, X_SEL((vi32)c, a, b))
-  default: compute_64(code, imm, x, to, n);
+  default: compute_64(code, bits, x, to, n);
   }
 }
 #include "math/words.h"
