@@ -65,7 +65,7 @@ static bool has_one_result(const sn_group *g) {
   uint32_t n = g->n_stores;
   if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_CONTROL)
     return false;
-  for (uint32_t i = 0; i < g->row.n_phases; i++) n += g->row.phases[i].n_stores;
+  for (uint32_t i = 0; i < sn_group_phases(g); i++) n += g->row.phases[i].n_stores;
   return n == 1;
 }
 
