@@ -1,4 +1,4 @@
-/* fuse.h - graph -> groups, one kernel each. Eight steps, a file each:
+/* fuse.h - graph -> groups, one kernel each. Seven steps, a file each:
  *   prepare    makes copies explicit where a view cannot be read in place
  *   lookup     which gathers are loads of the kernels that read them
  *   partition  which nodes share a kernel
@@ -6,7 +6,6 @@
  *   verify     whether they write every buffer whole
  *   chain      groups whose intermediates stay with a block of rows become one, and small maps a
  *              part of the product that reads them (prologue)
- *   place      what is only copied into a part of another buffer is written there by its maker
  *   merge      contiguous dimensions become one */
 #ifndef SN_FUSE_FUSE_H
 #define SN_FUSE_FUSE_H
@@ -56,9 +55,6 @@ sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 /* All steps after prepare: the prepared graph cut into groups that keep the target's limits. */
 sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, sn_fuse_options how,
                         sn_groups *out);
-
-/* Drops copies whose sources may be written where they go. Dims must not be merged yet. */
-sn_status sn_place_groups(sn_groups *groups, sn_arena *scratch);
 
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);

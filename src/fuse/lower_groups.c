@@ -625,7 +625,6 @@ static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *
   SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));
   SN_TRY(sn_groups_verify(out, scratch));
   if (how.fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
-  if (how.fusion) SN_TRY(sn_place_groups(out, scratch));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;
 }

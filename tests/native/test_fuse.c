@@ -358,52 +358,26 @@ static void text_of_concat_pad_and_slice(void **state) {
   expect_groups(&l, "k0 map exp space(4)\n"
                     "    v0 = b0[0, 1] : float32\n"
                     "    v1 = exp v0 : float32\n"
-                    "    b3[0, 1] = v1\n"
-                    "k1 map concat space(3)\n"
+                    "    b2[0, 1] = v1\n"
+                    "k1 map concat space(4)\n"
+                    "    v0 = b2[0, 1] : float32\n"
+                    "    b3[0, 1] = v0\n"
+                    "k2 map concat space(3)\n"
                     "    v0 = b1[0, 1] : float32\n"
                     "    b3[4, 1] = v0\n"
-                    "k2 map pad space(9)\n"
+                    "k3 map pad space(9)\n"
                     "    v0 = 5 : float32\n"
                     "    b4[0, 1] = v0\n"
-                    "k3 map pad space(7)\n"
+                    "k4 map pad space(7)\n"
                     "    v0 = b3[0, 1] : float32\n"
                     "    b4[1, 1] = v0\n"
-                    "k4 map neg space(3)\n"
+                    "k5 map neg space(3)\n"
                     "    v0 = b4[8, -3] : float32\n"
                     "    v1 = neg v0 : float32\n"
                     "    b5[0, 1] = v1\n"
                     "cut %5 -> %6: read through a view\n"
                     "return b5\n");
   lab_close(&l);
-}
-
-static size_t groups_of_concat(lab *l, const sn_id *parts, int64_t axis, sn_id also) {
-  const sn_id c = sn_build_op(&l->b, SN_OP_concat, parts, 2, &axis, 1, NULL);
-  if (also == SN_NONE)
-    OUTPUTS(l, c);
-  else
-    OUTPUTS(l, c, also);
-  return cut_graph(l, true).n_groups;
-}
-
-/* Of a concat of a square and a sum of rows or a product, copies are left of what others read, what is an argument, and
- * what does not become a run. */
-static void parts_are_written_where_they_go(void **state) {
-  (void)state;
-  for (int which = 0; which < 6; which++) {
-    lab l;
-    lab_open(&l, true);
-    const sn_id x = input(&l, F32(4, 3)), y = input(&l, F32(3, 3));
-    const sn_id square = UNARY(square, x), product = sn_build_matmul(&l.b, x, y);
-    const sn_type wide = F32(4, 3);
-    const sn_id rows = UNARY(neg, sn_build_broadcast(&l.b, SUM(x, 1), &wide));
-    const sn_id parts[6][2] = {{square, product}, {rows, square},   {square, x},
-                               {square, product}, {square, square}, {square, product}};
-    static const size_t expected[6] = {2, 3, 2, 3, 3, 4};
-    const sn_id also = which == 3 ? square : SN_NONE;
-    assert_int_equal(groups_of_concat(&l, parts[which], which == 5, also), expected[which]);
-    lab_close(&l);
-  }
 }
 
 static void an_index_needs_no_memory(void **state) {
@@ -747,7 +721,6 @@ int main(void) {
       cmocka_unit_test(text_of_a_reduction),
       cmocka_unit_test(a_stack_keeps_rows_out),
       cmocka_unit_test(text_of_concat_pad_and_slice),
-      cmocka_unit_test(parts_are_written_where_they_go),
       cmocka_unit_test(an_index_needs_no_memory),
       cmocka_unit_test(dimensions_are_merged),
       cmocka_unit_test(cuts_have_reasons),
