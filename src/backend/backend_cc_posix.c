@@ -56,7 +56,8 @@ static sn_status list_control(sn_arena *arena, const sn_executable *exe, size_t 
   sn_text text = sn_text_in(arena);
   bool able = false;
   sn_text_add(&text, "/* in the words of cc/loop_words.h */\n");
-  if (step->owner) SN_TRY(sn_cc_add_loop(&text, exe->program->groups.target->fused, &step->described, &able));
+  if (step->owner)
+    SN_TRY(sn_cc_add_loop(&text, exe->program->groups.target->fused, &step->described, &able));
   *out = able ? text.data
               : "/* control flow: its regions are programs, with kernels of their own */\n";
   return text.status;

@@ -1,4 +1,5 @@
-/* compiled.h - kernels compiled by the machine's C compiler, in the background: what a device has of it.
+/* compiled.h - kernels, and loops over tiny tensors, compiled by the machine's C compiler, in the background: what a
+ * device has of it.
  *
  *   API thread    text of a program's kernels -> module --+                        READY or FAILED
  *   workers       ask `ready`: no, until it is; they count, which makes a module WANTED

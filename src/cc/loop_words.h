@@ -35,10 +35,10 @@ WORD intptr_t i32_add(intptr_t a, intptr_t b) { return a + b; }
 WORD intptr_t i32_sub(intptr_t a, intptr_t b) { return a - b; }
 
 /* Of lanes: 32 bits, which wrap. */
-#define LANES(id, expr)                       \
-  WORD intptr_t id(intptr_t x, intptr_t y) {  \
+#define LANES(id, expr)                              \
+  WORD intptr_t id(intptr_t x, intptr_t y) {         \
     const uint32_t a = (uint32_t)x, b = (uint32_t)y; \
-    return (int32_t)(expr);                   \
+    return (int32_t)(expr);                          \
   }
 LANES(i32_mul, a *b)
 LANES(i32_div_u, a / b)
@@ -53,9 +53,7 @@ LANES(i32_shr_u, a >> (b & 31))
 
 /* An entry of the table of addresses, which has 4 bytes there. */
 WORD intptr_t i32_load(intptr_t at, uint32_t offset) { return ((const intptr_t *)at)[offset / 4]; }
-WORD intptr_t i32_load8_u(intptr_t at, uint32_t offset) {
-  return ((const uint8_t *)at)[offset];
-}
+WORD intptr_t i32_load8_u(intptr_t at, uint32_t offset) { return ((const uint8_t *)at)[offset]; }
 WORD void i32_store(intptr_t at, intptr_t x, uint32_t offset) {
   const int32_t value = (int32_t)x;
   memcpy((char *)at + offset, &value, sizeof value);
@@ -64,11 +62,11 @@ WORD void i32_store8(intptr_t at, intptr_t x, uint32_t offset) {
   ((uint8_t *)at)[offset] = (uint8_t)x;
 }
 
-#define LOAD(id, T, expr)                               \
-  WORD v128 id(intptr_t at, uint32_t offset) {          \
-    T x;                                                \
-    memcpy(&x, (const char *)at + offset, sizeof x);    \
-    return (v128)(expr);                                \
+#define LOAD(id, T, expr)                            \
+  WORD v128 id(intptr_t at, uint32_t offset) {       \
+    T x;                                             \
+    memcpy(&x, (const char *)at + offset, sizeof x); \
+    return (v128)(expr);                             \
   }
 LOAD(v128_load, v128, x)
 LOAD(v128_load8_splat, uint8_t, x - (vu8){0})
@@ -87,17 +85,17 @@ WORD void v128_store(intptr_t at, v128 v, uint32_t offset) {
   memcpy((char *)at + offset, &v, sizeof v);
 }
 
-#define LANE(bits, V)                                                                       \
-  WORD v128 v128_load##bits##_lane(intptr_t at, v128 v, uint32_t offset, uint32_t lane) {   \
-    V lanes = (V)v;                                                                         \
-    uint##bits##_t x;                                                                       \
-    memcpy(&x, (const char *)at + offset, sizeof x);                                        \
-    lanes[lane] = x;                                                                        \
-    return (v128)lanes;                                                                     \
-  }                                                                                         \
-  WORD void v128_store##bits##_lane(intptr_t at, v128 v, uint32_t offset, uint32_t lane) {  \
-    const uint##bits##_t x = ((V)v)[lane];                                                  \
-    memcpy((char *)at + offset, &x, sizeof x);                                              \
+#define LANE(bits, V)                                                                      \
+  WORD v128 v128_load##bits##_lane(intptr_t at, v128 v, uint32_t offset, uint32_t lane) {  \
+    V lanes = (V)v;                                                                        \
+    uint##bits##_t x;                                                                      \
+    memcpy(&x, (const char *)at + offset, sizeof x);                                       \
+    lanes[lane] = x;                                                                       \
+    return (v128)lanes;                                                                    \
+  }                                                                                        \
+  WORD void v128_store##bits##_lane(intptr_t at, v128 v, uint32_t offset, uint32_t lane) { \
+    const uint##bits##_t x = ((V)v)[lane];                                                 \
+    memcpy((char *)at + offset, &x, sizeof x);                                             \
   }
 LANE(8, vu8)
 LANE(16, vu16)
@@ -129,26 +127,26 @@ WORD v128 i32x4_relaxed_laneselect(v128 a, v128 b, v128 mask) { return v128_bits
 WORD v128 i64x2_relaxed_laneselect(v128 a, v128 b, v128 mask) { return v128_bitselect(a, b, mask); }
 
 /* x, y, z: the operands; a, b: the first two as floats, i, j: as bits. */
-#define ONE(id, expr)            \
-  WORD v128 id(v128 x) {         \
-    const X_F a = (X_F)x;        \
-    const X_I i = X_BITS(a);     \
-    (void)i;                     \
-    return (v128)(expr);         \
+#define ONE(id, expr)        \
+  WORD v128 id(v128 x) {     \
+    const X_F a = (X_F)x;    \
+    const X_I i = X_BITS(a); \
+    (void)i;                 \
+    return (v128)(expr);     \
   }
-#define TWO(id, expr)                           \
-  WORD v128 id(v128 x, v128 y) {                \
-    const X_F a = (X_F)x, b = (X_F)y;           \
-    const X_I i = X_BITS(a), j = X_BITS(b);     \
-    (void)i, (void)j;                           \
-    return (v128)(expr);                        \
+#define TWO(id, expr)                       \
+  WORD v128 id(v128 x, v128 y) {            \
+    const X_F a = (X_F)x, b = (X_F)y;       \
+    const X_I i = X_BITS(a), j = X_BITS(b); \
+    (void)i, (void)j;                       \
+    return (v128)(expr);                    \
   }
 /* The count is modulo the width. */
-#define SHIFT(id, expr)                                                \
-  WORD v128 id(v128 x, intptr_t count) {                               \
-    const X_I i = (X_I)x;                                              \
-    const int bits = (int)(count & (intptr_t)(sizeof i[0] * 8 - 1));   \
-    return (v128)(expr);                                               \
+#define SHIFT(id, expr)                                              \
+  WORD v128 id(v128 x, intptr_t count) {                             \
+    const X_I i = (X_I)x;                                            \
+    const int bits = (int)(count & (intptr_t)(sizeof i[0] * 8 - 1)); \
+    return (v128)(expr);                                             \
   }
 #define EXTREMES(floats)         \
   TWO(floats##_min, X_MIN(a, b)) \
@@ -183,9 +181,7 @@ WORD v128 f64x2_relaxed_madd(v128 a, v128 b, v128 c) {
 
 WORD v128 f64x2_promote_low_f32x4(v128 a) { return (v128)sn_vf64_from_low((vf32)a); }
 WORD v128 f32x4_demote_f64x2_zero(v128 a) { return (v128)sn_vf32_from_vf64((vf64)a, (vf64){0}); }
-WORD v128 f64x2_convert_low_i32x4_s(v128 a) {
-  return (v128)(vf64){(int32_t)a[0], (int32_t)a[1]};
-}
+WORD v128 f64x2_convert_low_i32x4_s(v128 a) { return (v128)(vf64){(int32_t)a[0], (int32_t)a[1]}; }
 /* Saturates; NaN gives 0. */
 WORD int32_t saturated(double a) {
   return a >= 0x1p31 ? INT32_MAX : a <= -0x1p31 ? INT32_MIN : a == a ? (int32_t)a : 0;
@@ -198,15 +194,15 @@ WORD v128 i64x2_extend_low_i32x4_s(v128 a) { return (v128)(vi64){(int32_t)a[0], 
 WORD v128 i64x2_extend_high_i32x4_s(v128 a) { return (v128)(vi64){(int32_t)a[2], (int32_t)a[3]}; }
 
 #define FIRST_4(v) v[0], v[1], v[2], v[3]
-#define EXTEND_16(id, V)                           \
-  WORD v128 id(v128 a) {                           \
-    const V v = (V)a;                              \
-    return (v128)(vi32){FIRST_4(v)};               \
+#define EXTEND_16(id, V)             \
+  WORD v128 id(v128 a) {             \
+    const V v = (V)a;                \
+    return (v128)(vi32){FIRST_4(v)}; \
   }
-#define EXTEND_8(id, V)                                                       \
-  WORD v128 id(v128 a) {                                                      \
-    const V v = (V)a;                                                         \
-    return (v128)(vi16){FIRST_4(v), v[4], v[5], v[6], v[7]};                  \
+#define EXTEND_8(id, V)                                      \
+  WORD v128 id(v128 a) {                                     \
+    const V v = (V)a;                                        \
+    return (v128)(vi16){FIRST_4(v), v[4], v[5], v[6], v[7]}; \
   }
 EXTEND_16(i32x4_extend_low_i16x8_s, vi16)
 EXTEND_16(i32x4_extend_low_i16x8_u, vu16)

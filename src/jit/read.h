@@ -12,10 +12,11 @@ typedef struct sn_wasm_reader {
 
 typedef struct sn_wasm_insn {
   sn_wasm_op op;
-  uint32_t index;         /* LOCAL, LABEL, CALL; LANE, LANE_MEMORY: the lane */
-  int32_t value;          /* I32 */
-  uint32_t align, offset; /* MEMORY, LANE_MEMORY: of the address: what is promised, bytes behind it */
-  uint8_t bytes[16];      /* V128, SHUFFLE */
+  uint32_t index;    /* LOCAL, LABEL, CALL; LANE, LANE_MEMORY: the lane */
+  int32_t value;     /* I32 */
+  uint32_t align;    /* MEMORY, LANE_MEMORY: log2 of what the address is a multiple of */
+  uint32_t offset;   /* the same: bytes behind the address */
+  uint8_t bytes[16]; /* V128, SHUFFLE */
 } sn_wasm_insn;
 
 sn_wasm_insn sn_wasm_read(sn_wasm_reader *r);

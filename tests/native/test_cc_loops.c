@@ -53,7 +53,8 @@ static bool has_function(sn_program *program) {
   const char *text;
   sn_program_describe(program, &info);
   for (size_t k = 0; k < info.kernels; k++)
-    if (sn_program_wat(program, k, &text) == SN_OK && strstr(text, "EXPORT void loop(")) return true;
+    if (sn_program_wat(program, k, &text) == SN_OK && strstr(text, "EXPORT void loop("))
+      return true;
   return false;
 }
 
@@ -119,7 +120,8 @@ typedef struct some_ops {
   size_t n;
 } some_ops;
 
-static size_t apply_ops(void *user, sn_context *ctx, sn_tensor *const *slices, sn_tensor **results) {
+static size_t apply_ops(void *user, sn_context *ctx, sn_tensor *const *slices,
+                        sn_tensor **results) {
   const some_ops *ops = user;
   (void)ctx;
   for (size_t i = 0; i < ops->n; i++)
