@@ -7,14 +7,15 @@
  * multiplied by it. The product with scale is exact in float32 but of Q6_K, so that each number is rounded once.
  *
  * A product takes the numbers of x in parts of 32, too: whole numbers of 8 bits and their scale. Its sums over a part
- * are integers, and exact; the parts are added in float32, in their order. So no way to compute it, and no order within
- * a part, gives other bits. */
+ * are integers, and exact. Part p is added in float32 to sum p % 4, from +0 on, in the order of the parts, and the product
+ * is (sum 0 + sum 1) + (sum 2 + sum 3). So no way to compute it, and no order within a part, gives other bits. */
 #ifndef SN_GRAPH_QUANT_BLOCKS_H
 #define SN_GRAPH_QUANT_BLOCKS_H
 
 #include "graph/shape.h"
 
-#define SN_PART 32 /* numbers */
+#define SN_PART 32     /* numbers */
+#define SN_PART_SUMS 4 /* of a product */
 
 typedef struct sn_block_layout {
   const char *name;

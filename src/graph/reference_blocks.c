@@ -11,7 +11,7 @@ static void part_of(sn_block_kind kind, const uint8_t *row, int64_t part, sn_blo
 }
 
 static float product(sn_block_kind kind, const float *x, const uint8_t *row, int64_t k) {
-  float total = 0;
+  float totals[SN_PART_SUMS] = {0};
   for (int64_t part = 0; part < k / SN_PART; part++) {
     int16_t q[SN_PART];
     int32_t dot = 0, x_total;
@@ -19,10 +19,10 @@ static float product(sn_block_kind kind, const float *x, const uint8_t *row, int
     const float scale = sn_quantize_part(x + part * SN_PART, q, &x_total);
     part_of(kind, row, part, &w);
     for (int j = 0; j < SN_PART; j++) dot += w.q[j] * q[j];
-    total +=
+    totals[part % SN_PART_SUMS] +=
         sn_part_product(sn_block_layout_of(kind)->has_min, dot, w.scale, w.min, scale, x_total);
   }
-  return total;
+  return (totals[0] + totals[1]) + (totals[2] + totals[3]);
 }
 
 static void ref_matmul(sn_block_kind kind, const sn_blocks_shape *s, const float *x,
