@@ -94,17 +94,32 @@ static sn_id before_cast(sn_rewrite *r, sn_id x) {
   return sn_build_op(&r->to, node.op, &source, 1, attrs, node.n_attrs, &node.type);
 }
 
-/* A factor of float32 is read as the small dtype that it is cast from: packing casts. */
-static sn_id prepare_factor(sn_rewrite *r, sn_id x) {
-  const bool may = sn_build_type(&r->to, x)->dtype == SN_F32;
-  const sn_id small = may ? before_cast(r, x) : SN_NONE;
-  if (small != SN_NONE) return small;
-  return in_memory(r, x) ? x : copy(r, x);
+/* Whether x is a view of a cast of whole numbers of a small dtype. */
+static bool is_of_bytes(const sn_graph *g, sn_id x) {
+  for (;; x = *sn_graph_inputs(g, x)) switch (g->nodes[x].op) {
+    case SN_OP_reshape:
+    case SN_OP_transpose:
+    case SN_OP_broadcast:
+    case SN_OP_slice: continue;
+    default:
+      x = small_source(g, x);
+      return x != SN_NONE && sn_dtype_wide(g->nodes[x].type.dtype) == SN_I32;
+    }
 }
 
+/* A factor is read as the small dtype that it is cast from: packing casts. Of two that are whole numbers the product is int32
+ * (graph/infer.c), of others float32. */
 static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
-  const sn_id a = prepare_factor(r, x[0]), b = prepare_factor(r, x[1]);
-  return a == x[0] && b == x[1] ? SN_NONE : sn_build_matmul(&r->to, a, b);
+  const sn_dtype total = sn_build_type(&r->to, x[0])->dtype;
+  const bool bytes = is_of_bytes(r->to.graph, x[0]) && is_of_bytes(r->to.graph, x[1]);
+  const bool may[] = {bytes ? total == SN_I32 : total == SN_F32,
+                      total == SN_F32 || (bytes && total == SN_I32)};
+  sn_id y[2];
+  for (int k = 0; k < 2; k++) {
+    y[k] = may[k] ? before_cast(r, x[k]) : SN_NONE;
+    if (y[k] == SN_NONE) y[k] = in_memory(r, x[k]) ? x[k] : copy(r, x[k]);
+  }
+  return y[0] == x[0] && y[1] == x[1] ? SN_NONE : sn_build_matmul(&r->to, y[0], y[1]);
 }
 
 /* What is broadcast needs memory for what it is made of only: one element for a constant. */

@@ -63,11 +63,16 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
   return SN_OK;
 }
 
-/* Small dtypes are read as float32 (fuse/prepare.c). */
+/* What a factor is read as (fuse/prepare.c): of small dtypes float32, but two of whole numbers int32. */
+static sn_dtype read_as(sn_dtype dtype, sn_dtype other) {
+  if (!sn_dtype_is_small(dtype)) return dtype;
+  const bool whole = sn_dtype_wide(dtype) == SN_I32 && sn_dtype_is_small(other);
+  return whole && sn_dtype_wide(other) == SN_I32 ? SN_I32 : SN_F32;
+}
+
 static sn_status infer_matmul(const site *s, sn_type *type) {
   const sn_type *a = s->in[0], *b = s->in[1];
-  const sn_dtype left = sn_dtype_is_small(a->dtype) ? SN_F32 : a->dtype;
-  const sn_dtype right = sn_dtype_is_small(b->dtype) ? SN_F32 : b->dtype;
+  const sn_dtype left = read_as(a->dtype, b->dtype), right = read_as(b->dtype, a->dtype);
   SN_FAIL_IF(s->env, left != right || !sn_op_takes(s->op, left), SN_ERR_DTYPE, "matmul",
              "needs numbers of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
              sn_dtype_name(b->dtype));
@@ -308,8 +313,8 @@ static sn_status infer_blocks(const site *s, sn_type *type) {
   if (product) SN_TRY(check_product_of_blocks(s, layout));
   *type = *s->in[0];
   type->dtype = SN_F32;
-  type->dims[type->rank - 1] =
-      s->op == SN_OP_matmul_blocks ? rows->dims[rows->rank - 2]
+  type->dims[type->rank - 1] = s->op == SN_OP_matmul_blocks
+                                   ? rows->dims[rows->rank - 2]
                                    : bytes / layout->bytes * layout->numbers;
   return SN_OK;
 }

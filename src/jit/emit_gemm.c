@@ -4,21 +4,28 @@
 #include "jit/modules.h"
 
 enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
-enum { PAIR = 2, FORMS = 2, DTYPES = 3 }; /* functions: for 2, 4 .. MR rows, of each form */
+enum { PAIR = 2, FORMS = 2 }; /* functions: for 2, 4 .. MR rows, of each form */
 enum { K, A, B, C, LDC, FIRST, ROWS, N_PARAMS };
 
 typedef struct element {
   int32_t bytes;
   sn_wasm_op splat, mul, add;
-  sn_wasm_op madd; /* with one rounding; where nothing is rounded, none */
+  sn_wasm_op madd; /* both at once, of B, A and the sum; or none */
+  sn_dtype dtype;
+  int together; /* ukr.h */
 } element;
 
-static const element elements[DTYPES] = {
+enum { PAIRS = SN_I32 + 1, FOURS, ELEMENTS };
+static const element elements[ELEMENTS] = {
     [SN_F32] = {4, SN_WASM_v128_load32_splat, SN_WASM_f32x4_mul, SN_WASM_f32x4_add,
-                SN_WASM_f32x4_relaxed_madd},
+                SN_WASM_f32x4_relaxed_madd, SN_F32, 1},
     [SN_F64] = {8, SN_WASM_v128_load64_splat, SN_WASM_f64x2_mul, SN_WASM_f64x2_add,
-                SN_WASM_f64x2_relaxed_madd},
-    [SN_I32] = {4, SN_WASM_v128_load32_splat, SN_WASM_i32x4_mul, SN_WASM_i32x4_add, 0}};
+                SN_WASM_f64x2_relaxed_madd, SN_F64, 1},
+    [SN_I32] = {4, SN_WASM_v128_load32_splat, SN_WASM_i32x4_mul, SN_WASM_i32x4_add, 0, SN_I32, 1},
+    [PAIRS] = {4, SN_WASM_v128_load32_splat, SN_WASM_i32x4_dot_i16x8_s, SN_WASM_i32x4_add, 0,
+               SN_I32, 2},
+    [FOURS] = {4, SN_WASM_v128_load32_splat, 0, SN_WASM_i32x4_add, SN_WASM_i32x4_relaxed_dot_add,
+               SN_I32, 4}};
 
 typedef struct micro_kernel {
   sn_wasm *w;
@@ -56,8 +63,8 @@ static void emit_step(const micro_kernel *m, int32_t p) {
     sn_emit_memory(w, m->of->splat, (uint32_t)(p * step_bytes(m) + i * row_bytes(m)));
     sn_emit_set(w, m->left);
     for (uint32_t v = 0; v < NV; v++) {
-      sn_emit_get(w, m->left);
       sn_emit_get(w, m->row[v]);
+      sn_emit_get(w, m->left);
       if (!m->fused) sn_emit(w, m->of->mul);
       sn_emit_get(w, m->sums[i][v]);
       sn_emit(w, m->fused ? m->of->madd : m->of->add);
@@ -181,37 +188,43 @@ static void emit_kernel(micro_kernel m) {
   sn_wasm_function_end(w);
 }
 
-/* Of each form those for fewer rows first, and then the one that is called. */
-static void emit_forms(micro_kernel m) {
-  for (int form = 0; form < FORMS; form++, m.lists = true) {
+/* Of each form those for fewer rows first, and then the one that is called. Elements of bytes have one form. */
+static sn_gemm_ukr emit_forms(micro_kernel m) {
+  const uint32_t first = m.w->n_functions, last = (uint32_t)m.mr / PAIR - 1;
+  for (int form = 0; form < (m.of->together > 1 ? 1 : FORMS); form++, m.lists = true) {
     m.fewer = m.w->n_functions;
     for (m.rows = PAIR; m.rows <= m.mr; m.rows += PAIR) emit_kernel(m);
   }
-}
-
-static sn_status emit_module(sn_arena *arena, micro_kernel m, const uint8_t **bytes, size_t *size) {
-  sn_wasm w;
-  sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
-  m.w = &w;
-  const bool fused = m.fused;
-  for (int dtype = 0; dtype < DTYPES; dtype++) {
-    m.of = &elements[dtype];
-    m.fused = fused && m.of->madd;
-    emit_forms(m);
-  }
-  return sn_wasm_finish(&w, bytes, size);
-}
-
-/* Functions of a form from `place` on. */
-static sn_gemm_ukr row_of(const micro_kernel *m, sn_dtype dtype, uint32_t place) {
-  const uint32_t last = (uint32_t)m->mr / PAIR - 1;
-  return (sn_gemm_ukr){.run = (sn_gemm_ukr_fn *)(uintptr_t)(place + last),
-                       .run_rows = (sn_gemm_ukr_fn *)(uintptr_t)(place + 2 * last + 1),
+  /* Places are counted from the module's first one. */
+  return (sn_gemm_ukr){.run = (sn_gemm_ukr_fn *)(uintptr_t)(first + last),
+                       .run_rows = (sn_gemm_ukr_fn *)(uintptr_t)(first + 2 * last + 1),
                        .isa = sn_isa_detect(),
-                       .dtype = dtype,
-                       .mr = m->mr,
-                       .nr = 16 * NV / elements[dtype].bytes,
-                       .fused = m->fused && elements[dtype].madd};
+                       .dtype = m.of->dtype,
+                       .mr = m.mr,
+                       .nr = 16 * NV / m.of->bytes,
+                       .fused = m.fused,
+                       .together = m.of->together};
+}
+
+/* Plain ones in V8, from the first-level cache, where mul and add could do 43 GF/s: 4 x 8 40; 6 x 8 26, since it spills, and
+ * 36 with a vector of B at a time, for which A is read twice. */
+static micro_kernel kernel_of(sn_wasm *w, const element *of, bool fused) {
+  const bool has = fused && of->madd;
+  return (micro_kernel){.w = w, .of = of, .fused = has, .mr = has ? 6 : 4};
+}
+
+static uint32_t emit_all(sn_wasm *w, bool fused, sn_gemm_run_time *out) {
+  for (int dtype = SN_F32; dtype <= SN_I32; dtype++)
+    out->ukr[dtype] = emit_forms(kernel_of(w, &elements[dtype], fused));
+  out->pairs = emit_forms(kernel_of(w, &elements[PAIRS], false));
+  if (fused) out->fours = emit_forms(kernel_of(w, &elements[FOURS], true));
+  return w->n_functions;
+}
+
+static void move_to(sn_gemm_ukr *ukr, uint32_t first) {
+  if (!ukr->mr) return;
+  ukr->run = (sn_gemm_ukr_fn *)(first + (uintptr_t)ukr->run);
+  ukr->run_rows = (sn_gemm_ukr_fn *)(first + (uintptr_t)ukr->run_rows);
 }
 
 sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_gemm_run_time *out) {
@@ -219,20 +232,22 @@ sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_gemm_run_time *out) {
   if (!sn_code_first_place()) return SN_OK;
   sn_arena arena;
   sn_arena_init(&arena, env);
+  sn_wasm w;
   const uint8_t *bytes;
   size_t size;
-  /* Plain ones in V8, from the first-level cache, where mul and add could do 43 GF/s: 4 x 8 40; 6 x
-   * 8 26, since it spills, and 36 with a vector of B at a time, for which A is read twice. */
-  const micro_kernel m = {.fused = fused, .mr = fused ? 6 : 4};
-  const uint32_t n_functions = DTYPES * FORMS * (uint32_t)m.mr / PAIR;
+  sn_gemm_run_time made = {.ready = sn_code_is_ready};
   sn_code_module *module = NULL;
-  sn_status status = emit_module(&arena, m, &bytes, &size);
+  sn_wasm_begin(&w, &arena, sn_code_memory_is_shared());
+  const uint32_t n_functions = emit_all(&w, fused, &made);
+  sn_status status = sn_wasm_finish(&w, &bytes, &size);
   if (!status) status = sn_code_register(env, bytes, size, n_functions, &module);
   sn_arena_free(&arena);
   if (status || !module) return status;
-  *out = (sn_gemm_run_time){.module = module, .ready = sn_code_is_ready};
-  for (uint32_t dtype = 0; dtype < DTYPES; dtype++)
-    out->ukr[dtype] = row_of(&m, (sn_dtype)dtype, module->first + n_functions / DTYPES * dtype);
+  made.module = module;
+  for (int dtype = SN_F32; dtype <= SN_I32; dtype++) move_to(&made.ukr[dtype], module->first);
+  move_to(&made.pairs, module->first);
+  move_to(&made.fours, module->first);
+  *out = made;
   return SN_OK;
 }
 

@@ -5,7 +5,8 @@
  *   fused   6 x 8            6 x 4    12 sums, 2 vectors of B, 1 splat of A: 15 of 16 registers
  *   plain   4 x 8            4 x 4    8 sums; a product takes one, too
  *
- * int32 has the shape of the others, and no fused multiply-add.
+ * int32 has the shape of the others, and no fused multiply-add. Bytes have the shape of float32, two terms in an element
+ * for the plain kernel, four for the fused one.
  *
  * Of a panel's rows 2, 4 or all are computed: in 54%, 71% of the time that 6 take.
  *

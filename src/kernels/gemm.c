@@ -32,6 +32,37 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   return sn_gemm_least(n, width);
 }
 
+/* n elements of `together` terms, each `apart` behind the one before. */
+static void put_together(uint32_t *to, const uint32_t *terms, int64_t n, int64_t apart,
+                         int together) {
+  if (together == 2)
+    for (int64_t i = 0; i < n; i++) to[i] = (terms[i] & 0xffff) | terms[i + apart] << 16;
+  else
+    for (int64_t i = 0; i < n; i++)
+      to[i] = (terms[i] & 255) | (terms[i + apart] & 255) << 8 |
+              (terms[i + 2 * apart] & 255) << 16 | terms[i + 3 * apart] << 24;
+}
+
+/* Of bytes: terms are packed as they are elsewhere, some at a time. Those behind the last one are 0. */
+static void pack_bytes(const sn_gemm *g, const sn_gemm_side *s, uint32_t *panels, const void *base,
+                       int64_t w, int64_t width, int64_t p, int64_t k) {
+  enum { MOST = 2048 };
+  uint32_t terms[MOST];
+  const int64_t panel = s->panel, together = g->ukr->together, some = MOST / (panel * together);
+  for (int64_t i = 0; i < width; i += panel)
+    for (int64_t q = 0; q < k; q += some) {
+      const int64_t n = sn_gemm_least(some, k - q), first = (p + q) * together;
+      const int64_t count = sn_gemm_least(n * together, g->of_bytes - first);
+      sn_pack_nests(s->walk.small, terms, base, &s->walk.across, w + i,
+                    sn_gemm_least(panel, width - i), &s->walk.along, first, count, &s->walk.bounds,
+                    s->panel);
+      memset(terms + count * panel, 0, (size_t)((n * together - count) * panel) * sizeof *terms);
+      s->walk.widen(terms, terms, terms, terms, count * panel, false);
+      for (int64_t e = 0; e < n; e++, panels += panel)
+        put_together(panels, terms + e * together * panel, panel, panel, (int)together);
+    }
+}
+
 /* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
@@ -41,6 +72,10 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
   if (g->blocks.bytes && s == &g->right) {
     g->blocks.kernels->pack(g->blocks.kind, base, g->blocks.bytes, w, width, p, k, s->panel,
                             panels);
+    return;
+  }
+  if (g->of_bytes) {
+    pack_bytes(g, s, panels, base, w, width, p, k);
     return;
   }
   if (even)

@@ -2,6 +2,7 @@
 #include "kernels/gemm_plan.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/machine.h"
 #include "kernels/pack.h"
@@ -35,15 +36,45 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
   const sn_gemm_ukr *best = NULL;
   for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->dtype == dtype && row->isa <= isa && !(deterministic && row->fused)) best = row;
+    const bool fits = row->dtype == dtype && row->together == 1 && row->isa <= isa;
+    if (fits && !(deterministic && row->fused)) best = row;
   }
   return best;
+}
+
+const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa) {
+  const sn_gemm_ukr *best = NULL;
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
+    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
+    if (row->together == 2 && row->isa != SN_ISA_GENERIC && row->isa <= isa) best = row;
+  }
+  return best;
+}
+
+/* Of the largest bytes, as 255 taken for -1, or sums of two that saturate, are far off then. */
+bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours) {
+  enum { MOST = 32 };
+  static const int8_t signs[] = {-128, 127};
+  bool exact = fours->mr <= MOST && fours->nr <= MOST;
+  for (int s = 0; s < 2 && exact; s++) {
+    uint8_t a[MOST * SN_GEMM_MOST_TOGETHER];
+    int8_t b[MOST * SN_GEMM_MOST_TOGETHER];
+    int32_t c[MOST] = {0};
+    memset(a, 255, sizeof a);
+    memset(b, signs[s], sizeof b);
+    fours->run(1, a, b, c, 0, true, 1);
+    for (int j = 0; j < fours->nr; j++)
+      exact = exact && c[j] == SN_GEMM_MOST_TOGETHER * 255 * signs[s];
+  }
+  return exact;
 }
 
 const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
   for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->dtype == of->dtype && row->mr == of->mr && row->nr == of->nr) return row;
+    if (row->dtype == of->dtype && row->together == of->together && row->mr == of->mr &&
+        row->nr == of->nr)
+      return row;
   }
   return NULL;
 }
@@ -146,7 +177,7 @@ static double padded(int64_t rows, int64_t columns, const sn_gemm_ukr *ukr) {
 
 /* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
 static bool better_swapped(const sn_gemm *g) {
-  if (g->m == 1 || g->blocks.bytes) return false;
+  if (g->m == 1 || g->blocks.bytes || g->ukr->together > 2) return false; /* whose sides differ */
   if (g->n == 1) return true;
   return padded(g->n, g->m, g->ukr) * 1.5 < padded(g->m, g->n, g->ukr);
 }
@@ -185,7 +216,8 @@ static void lay_out_scratch(sn_gemm *g) {
     place(&end, g->left.block / mr, g->left.run_bytes);
   else
     place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
-  g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr * g->right.panels, bytes);
+  g->panel_offset =
+      place(&end, g->direct || g->right.shared ? 0 : g->kc * nr * g->right.panels, bytes);
   g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
   g->tile_offset = place(&end, tile, bytes);
   g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
@@ -204,7 +236,7 @@ static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
 
 static void set_sides(sn_gemm *g) {
   const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
-  g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+  g->flops = 2.0 * (double)g->m * (double)g->n * (double)(g->of_bytes ? g->of_bytes : g->k);
   g->to = g->k;
   g->left = g->swapped ? b : a;
   g->right = g->swapped ? a : b;
@@ -244,6 +276,7 @@ static void choose_blocks(sn_gemm *g, int64_t k) {
 
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   g->ukr = ukr;
+  if (g->of_bytes) g->k = ceil_div(g->of_bytes, ukr->together);
   g->tasks = g->pack_units = 0;
   g->scratch_bytes = g->shared_bytes = 0;
   if (g->m == 0 || g->n == 0) return;
@@ -274,7 +307,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                               round_up(costs->right_bytes / bytes / (shared ? 2 : 1), right_unit),
                           .left_unit = mr,
                           .right_unit = right_unit,
-                          .flatness = g->blocks.bytes                ? 0
+                          .flatness = g->blocks.bytes         ? 0
                                       : shared && !g->swapped ? costs->flatness
                                                               : 1,
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
@@ -316,7 +349,9 @@ static const sn_gemm_ukr *smaller(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   if (ukr->mr <= MOST_ROWS) return ukr;
   for (size_t i = 0; i < sn_gemm_ukr_count && &sn_gemm_ukrs[i] != ukr; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->mr > MOST_ROWS || row->dtype != ukr->dtype || row->fused != ukr->fused) continue;
+    if (row->mr > MOST_ROWS || row->dtype != ukr->dtype || row->fused != ukr->fused ||
+        row->together != ukr->together)
+      continue;
     const bool wider = best != ukr && best->isa != SN_ISA_GENERIC && row->isa != best->isa;
     if (!wider || padded(m, g->n, row) < 1.5 * padded(m, g->n, best)) best = row;
   }

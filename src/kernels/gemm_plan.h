@@ -59,12 +59,14 @@ typedef struct sn_gemm {
   /* set by the caller */
   sn_dtype dtype; /* SN_F32, SN_F64 or SN_I32 */
   int64_t m, n, k;
+  int64_t
+      of_bytes; /* 0, or terms of bytes: k follows from them, elements of several terms each (ukr.h) */
   sn_gemm_walk a, b;
   sn_gemm_blocks blocks; /* then b says how long its rows are, and no more */
-  int64_t segments;  /* 0, or about how many parts of k are to be summed apart */
-  int64_t sum_limit; /* 0: the usual one; tests shrink it */
-  bool always_pack;  /* small sizes too go through the micro-kernel: for tests */
-  int64_t whole_m;   /* 0, or rows of the product that this is a block of: it is computed as that
+  int64_t segments;      /* 0, or about how many parts of k are to be summed apart */
+  int64_t sum_limit;     /* 0: the usual one; tests shrink it */
+  bool always_pack;      /* small sizes too go through the micro-kernel: for tests */
+  int64_t whole_m; /* 0, or rows of the product that this is a block of: it is computed as that
                         would be, by one worker */
   sn_gemm_sharing sharing;
   const sn_product_costs *costs; /* NULL: the CPU's */
@@ -91,6 +93,12 @@ typedef struct sn_gemm {
 
 /* The preferred micro-kernel for an instruction set; never NULL. */
 const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic);
+
+/* The same for bytes, two terms in an element; NULL: there is none. */
+const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa);
+
+/* Whether a kernel of four terms has their exact sums: the instruction that it is made of does on some machines. */
+bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours);
 
 /* Fills the second half of *g, for this micro-kernel of g->dtype or a smaller one of the same bits:
  * where that reads the left side where it lies, or computes half as much beside C. */

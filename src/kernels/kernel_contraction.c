@@ -31,7 +31,7 @@ static bool all_differ(const sn_nest *batch) {
   return true;
 }
 
-static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
+static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f, sn_dtype total) {
   sn_gemm_walk walk = {.across = f->nests->of[SN_AXIS_ACROSS],
                        .along = f->nests->of[SN_AXIS_ALONG],
                        .bounds = f->nests->bounds};
@@ -40,8 +40,17 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
   walk.small = f->dtype;
   if (wide == SN_F32 && sn_pack_widens) return walk;
   walk.widen = sn_strips_cast(strips, f->dtype, wide);
-  if (wide == SN_I32) walk.to_float = sn_strips_cast(strips, wide, SN_F32);
+  if (wide == SN_I32 && total == SN_F32) walk.to_float = sn_strips_cast(strips, wide, SN_F32);
   return walk;
+}
+
+/* Of bytes; NULL: they are multiplied as int32. */
+static const sn_gemm_ukr *ukr_of_bytes(const sn_machine *machine, const sn_contraction *c) {
+  const sn_gemm_run_time *made = machine->gemm;
+  if (!made) return sn_gemm_ukr_for_bytes(machine->isa);
+  const bool fits = c->factors[0].dtype == SN_U8 && c->factors[1].dtype == SN_I8;
+  const bool fours = fits && made->fours.run && made->ready(made->module);
+  return fours && sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : &made->pairs;
 }
 
 static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
@@ -61,8 +70,8 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
                     .segments = segments,
                     .whole_m = whole_m,
                     .costs = &machine->target->costs.product,
-                    .a = walk_of(strips, &c->factors[0]),
-                    .b = walk_of(strips, &c->factors[1])};
+                    .a = walk_of(strips, &c->factors[0], c->total_dtype),
+                    .b = walk_of(strips, &c->factors[1], c->total_dtype)};
   kernel->batch_a = c->factors[0].nests->of[SN_AXIS_BATCH];
   kernel->batch_b = c->factors[1].nests->of[SN_AXIS_BATCH];
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
@@ -71,6 +80,12 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   const sn_gemm_ukr *ukr =
       run_time ? &run_time->ukr[gemm->dtype]
                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->target->deterministic);
+  const bool bytes = gemm->dtype == SN_I32 && gemm->a.small && !whole_m && !g->limited;
+  const sn_gemm_ukr *of_bytes = bytes ? ukr_of_bytes(machine, c) : NULL;
+  if (of_bytes) {
+    gemm->of_bytes = c->k;
+    ukr = of_bytes;
+  }
   if (whole_m > gemm->m)
     gemm->sharing = SN_GEMM_SHARES_B;
   else if (!whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))

@@ -113,10 +113,21 @@ static double expected64(const operands *o, int i, int j) {
   return o->first ? sum : element_of_c(o, i, j) + sum;
 }
 
+/* Of the terms that are in an element each. */
+static uint32_t product_of(int together, uint32_t x, uint32_t y) {
+  uint32_t sum = 0;
+  for (int at = 0; at < 32 && together == 2; at += 16)
+    sum += (uint32_t)((int16_t)(x >> at) * (int16_t)(y >> at));
+  for (int at = 0; at < 32 && together == 4; at += 8)
+    sum += (uint32_t)((uint8_t)(x >> at) * (int8_t)(y >> at));
+  return together == 1 ? x * y : sum;
+}
+
 static double expected_int(const operands *o, int i, int j) {
   uint32_t sum = 0;
   for (int p = 0; p < o->k; p++)
-    sum += (uint32_t)(int32_t)element_of_a(o, i, p) * (uint32_t)(int32_t)element_of_b(o, p, j);
+    sum += product_of(o->ukr->together, (uint32_t)(int32_t)element_of_a(o, i, p),
+                      (uint32_t)(int32_t)element_of_b(o, p, j));
   return (int32_t)(o->first ? sum : (uint32_t)(int32_t)element_of_c(o, i, j) + sum);
 }
 
@@ -153,7 +164,7 @@ bool kernel_cases(const sn_gemm_ukr *ukr, char *why, size_t size) {
   for (int form = 0; form < 4; form++)
     for (o.rows = 1; o.rows <= ukr->mr; o.rows++)
       for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
-        o.lists = form % 2;
+        o.lists = form % 2 && ukr->together == 1;
         o.first = form / 2;
         o.k = ks[i];
         if (!try_case(&o, why, size)) return false;

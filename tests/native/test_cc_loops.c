@@ -252,6 +252,11 @@ static void emit_any(sn_wasm *w, sn_wasm_op op) {
   }
 }
 
+/* Products of bytes, which micro-kernels alone have. */
+static bool is_of_bytes(int op) {
+  return op == SN_WASM_i32x4_dot_i16x8_s || op == SN_WASM_i32x4_relaxed_dot_add;
+}
+
 /* One after the other on two locals; blocks, branches and locals stand in what is emitted otherwise. */
 static void emit_all(sn_wasm *w) {
   const uint32_t number = sn_wasm_local(w, SN_WASM_TYPE_I32);
@@ -262,7 +267,8 @@ static void emit_all(sn_wasm *w) {
     if (kind == SN_WASM_LOCAL || kind == SN_WASM_BLOCK || kind == SN_WASM_LABEL ||
         kind == SN_WASM_CALL || kind == SN_WASM_I32 || kind == SN_WASM_V128)
       continue;
-    if (op == SN_WASM_end || op == SN_WASM_else || op == SN_WASM_return) continue;
+    if (op == SN_WASM_end || op == SN_WASM_else || op == SN_WASM_return || is_of_bytes(op))
+      continue;
     if (strpbrk(pops, "fd") || strpbrk(pushes, "fd")) continue;
     for (const char *type = pops; *type; type++) sn_emit_get(w, *type == 'i' ? number : vector);
     emit_any(w, (sn_wasm_op)op);

@@ -254,7 +254,8 @@ static void check_close(const product *x, const exact *e, int64_t size, const ch
     }
 }
 
-static bool available(const sn_gemm_ukr *ukr) { return ukr->isa <= sn_isa_detect(); }
+static bool runs_here(const sn_gemm_ukr *ukr) { return ukr->isa <= sn_isa_detect(); }
+static bool available(const sn_gemm_ukr *ukr) { return runs_here(ukr) && ukr->together == 1; }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -262,7 +263,7 @@ static void test_micro_kernels(void **state) {
   (void)state;
   char why[200];
   for (size_t i = 0; i < sn_gemm_ukr_count; i++)
-    if (available(&sn_gemm_ukrs[i]) && !kernel_cases(&sn_gemm_ukrs[i], why, sizeof why))
+    if (runs_here(&sn_gemm_ukrs[i]) && !kernel_cases(&sn_gemm_ukrs[i], why, sizeof why))
       fail_msg("%s", why);
 }
 
@@ -466,6 +467,117 @@ static void test_special_values(void **state) {
   }
 }
 
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+enum { BYTES = 70 };
+
+typedef struct byte_matrix {
+  uint8_t elements[BYTES * BYTES];
+  bool is_signed;
+} byte_matrix;
+
+static int32_t byte_at(const byte_matrix *x, ptrdiff_t at) {
+  return x->is_signed ? (int8_t)x->elements[at] : x->elements[at];
+}
+
+static sn_gemm_walk walk_of_bytes(const byte_matrix *x, sn_nest across, sn_nest along) {
+  const sn_dtype dtype = x->is_signed ? SN_I8 : SN_U8;
+  const sn_strips *strips = sn_strips_for(sn_isa_detect(), false);
+  return (sn_gemm_walk){.across = across,
+                        .along = along,
+                        .small = dtype,
+                        .widen = sn_strips_cast(strips, dtype, SN_I32)};
+}
+
+/* turned: bit 0 of a, bit 1 of b, by columns. */
+static void check_bytes(const sn_gemm_ukr *ukr, const shape *s, const byte_matrix *a,
+                        const byte_matrix *b, int turned, sn_gemm_sharing sharing) {
+  const ptrdiff_t a_row = turned & 1 ? 1 : BYTES, a_col = turned & 1 ? BYTES : 1;
+  const ptrdiff_t b_row = turned & 2 ? 1 : BYTES, b_col = turned & 2 ? BYTES : 1;
+  const matrix left = {.start = a->elements}, right = {.start = b->elements};
+  product x = {.ld = s->n + PAD,
+               .g = {.dtype = SN_I32,
+                     .m = s->m,
+                     .n = s->n,
+                     .of_bytes = s->k,
+                     .a = walk_of_bytes(a, sn_nest_line(s->m, a_row), sn_nest_line(s->k, a_col)),
+                     .b = walk_of_bytes(b, sn_nest_line(s->n, b_col), sn_nest_line(s->k, b_row)),
+                     .sum_limit = 8,
+                     .sharing = sharing}};
+  sn_gemm_plan(&x.g, ukr);
+  assert_int_equal(x.g.ukr->together, ukr->together);
+  x.c = malloc((size_t)((s->m + ROWS_BELOW) * x.ld) * sizeof(int32_t));
+  assert_non_null(x.c);
+  for (int64_t i = 0; i < (s->m + ROWS_BELOW) * x.ld; i++) set(SN_I32, x.c, i, UNTOUCHED);
+  run_to(&x, &left, &right);
+  for (int64_t i = 0; i < s->m; i++)
+    for (int64_t j = 0; j < s->n; j++) {
+      int32_t sum = 0;
+      for (int64_t p = 0; p < s->k; p++)
+        sum += byte_at(a, i * a_row + p * a_col) * byte_at(b, p * b_row + j * b_col);
+      if (get(SN_I32, x.c, i * x.ld + j) != sum)
+        fail_msg("%s %d x %d, %d together, m %d n %d k %d: C(%d, %d) = %.0f, not %d", SHAPE(ukr),
+                 ukr->together, (int)s->m, (int)s->n, (int)s->k, (int)i, (int)j,
+                 get(SN_I32, x.c, i * x.ld + j), (int)sum);
+    }
+  free(x.c);
+}
+
+/* All bytes, the largest of both signs first, in every layout and of every length modulo what is put together. */
+static void test_bytes(void **state) {
+  (void)state;
+  static const shape sizes[] = {{1, 1, 1},   {1, 40, 33},  {7, 9, 2},    {6, 8, 3}, {33, 3, 5},
+                                 {3, 33, 70}, {70, 70, 70}, {32, 64, 68}, {5, 5, 0}, {64, 1, 31}};
+  static byte_matrix a, b;
+  int tried = 0;
+  for (int i = 0; i < BYTES * BYTES; i++) {
+    a.elements[i] = i % BYTES < 3 ? 255 : (uint8_t)case_below(&draws, 256);
+    b.elements[i] = i / BYTES < 3 ? 128 : (uint8_t)case_below(&draws, 256);
+  }
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
+    const sn_gemm_ukr *ukr = &sn_gemm_ukrs[i];
+    for (int signs = 0; signs < 4 && ukr->together > 1 && runs_here(ukr); signs++) {
+      if (ukr->together == 4 && signs != 2) continue; /* a uint8, b int8 */
+      a.is_signed = signs & 1;
+      b.is_signed = signs & 2;
+      for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int turned = 0; turned < 4; turned++)
+          check_bytes(ukr, &sizes[s], &a, &b, turned,
+                      turned % 2 ? SN_GEMM_SHARES_OPERANDS : SN_GEMM_SHARES_NOTHING);
+      tried++;
+    }
+  }
+  assert_true(tried >= 5);
+}
+
+/* A kernel that takes 255 for -1, and one whose sums of two saturate. */
+static void of_signed(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc, bool first,
+                      int rows) {
+  (void)k, (void)ldc, (void)first, (void)rows;
+  for (int j = 0; j < 8; j++)
+    ((int32_t *)c)[j] = 4 * (int8_t) * (const uint8_t *)a * *(const int8_t *)b;
+}
+static void of_saturated(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                         bool first, int rows) {
+  (void)k, (void)ldc, (void)first, (void)rows;
+  const int two = 2 * *(const uint8_t *)a * *(const int8_t *)b;
+  for (int j = 0; j < 8; j++)
+    ((int32_t *)c)[j] = 2 * (two > INT16_MAX ? INT16_MAX : two < INT16_MIN ? INT16_MIN : two);
+}
+
+static void test_exactness_is_found_out(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
+    if (sn_gemm_ukrs[i].together != 4) continue;
+    sn_gemm_ukr ukr = sn_gemm_ukrs[i];
+    assert_true(sn_gemm_ukr_is_exact(&ukr));
+    ukr.run = of_signed;
+    assert_false(sn_gemm_ukr_is_exact(&ukr));
+    ukr.run = of_saturated;
+    assert_false(sn_gemm_ukr_is_exact(&ukr));
+  }
+}
+
 /* The registry always answers, and deterministic programs never get a fused kernel. */
 static void test_registry(void **state) {
   (void)state;
@@ -537,11 +649,17 @@ static void test_smaller_kernels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_registry),           cmocka_unit_test(test_plan),
-      cmocka_unit_test(test_smaller_kernels),    cmocka_unit_test(test_micro_kernels),
-      cmocka_unit_test(test_faults_are_found),   cmocka_unit_test(test_every_edge),
-      cmocka_unit_test(test_shapes_and_layouts), cmocka_unit_test(test_bits_do_not_depend_on_place),
+      cmocka_unit_test(test_registry),
+      cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_smaller_kernels),
+      cmocka_unit_test(test_micro_kernels),
+      cmocka_unit_test(test_faults_are_found),
+      cmocka_unit_test(test_every_edge),
+      cmocka_unit_test(test_shapes_and_layouts),
+      cmocka_unit_test(test_bits_do_not_depend_on_place),
       cmocka_unit_test(test_special_values),
+      cmocka_unit_test(test_bytes),
+      cmocka_unit_test(test_exactness_is_found_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,7 +213,8 @@ static void products_of_nests_have_the_bits_of_copies(void **state) {
   (void)state;
   case_random r = {.state = case_seed()};
   for (size_t i = 0; i < sn_gemm_ukr_count; i++)
-    if (sn_gemm_ukrs[i].isa <= sn_isa_detect()) sweep(&sn_gemm_ukrs[i], &r);
+    if (sn_gemm_ukrs[i].isa <= sn_isa_detect() && sn_gemm_ukrs[i].together == 1)
+      sweep(&sn_gemm_ukrs[i], &r);
 }
 
 /* Single rows and columns, and products small enough to go without packing. */

@@ -33,6 +33,7 @@ const integer = (name: string, dtype: DType, bits: number): ElementType => ({ na
 
 export const FLOAT = 1;
 export const UINT8 = 2;
+export const INT8 = 3;
 export const INT32 = 6;
 export const INT64 = 7;
 export const STRING = 8;

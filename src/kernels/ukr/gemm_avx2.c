@@ -58,3 +58,13 @@ typedef uint32_t u32x8 __attribute__((vector_size(32), may_alias));
 #define SPLAT(x) ((u32x8){0} + (x))
 #define MADD(x, y, sum) ((sum) + (x) * (y))
 #include "kernels/ukr/gemm_block.h"
+
+#define NAME sn_gemm_pairs_6x16__avx2
+#define REAL uint32_t
+#define VEC u32x8
+#define LANES 8
+#define MR 6
+#define NV 2
+#define SPLAT(x) ((u32x8){0} + (x))
+#define MADD(x, y, sum) ((sum) + (u32x8)_mm256_madd_epi16((__m256i)(x), (__m256i)(y)))
+#include "kernels/ukr/gemm_block.h"

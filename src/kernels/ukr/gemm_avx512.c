@@ -102,3 +102,13 @@ typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
 #define SPLAT(x) ((u32x16){0} + (x))
 #define MADD(x, y, sum) ((sum) + (x) * (y))
 #include "kernels/ukr/gemm_block.h"
+
+#define NAME sn_gemm_pairs_14x32__avx512
+#define REAL uint32_t
+#define VEC u32x16
+#define LANES 16
+#define MR 14
+#define NV 2
+#define SPLAT(x) ((u32x16){0} + (x))
+#define MADD(x, y, sum) ((sum) + (u32x16)_mm512_madd_epi16((__m512i)(x), (__m512i)(y)))
+#include "kernels/ukr/gemm_block.h"

@@ -18,6 +18,9 @@
  *              read or not, and of no effect. Columns: panels are padded, C has all NR of them
  *   k >= 0
  *
+ * Bytes. Of kernels for int8 and uint8 an element of 32 bits holds so many terms (`together`), those of lower p in its lower
+ * bits: 2 int16 each, or 4 bytes, which are uint8 in A and int8 in B. Its product is the sum of theirs, exact in int32.
+ *
  * Rows. A left side whose rows lie along k need not be packed: run_rows is the same kernel with a
  * list of runs of k in the place of A's panel, whose lengths add up to k. A run is
  * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, and the address of the run's first
@@ -44,14 +47,18 @@ typedef struct sn_gemm_ukr {
   sn_isa_id isa;
   sn_dtype dtype;
   int mr, nr;
-  bool fused; /* multiply-add with one rounding: not for deterministic programs */
+  bool fused;   /* multiply-add with one rounding: not for deterministic programs */
+  int together; /* terms in an element: 1; of bytes 2 or 4 */
 } sn_gemm_ukr;
+
+#define SN_GEMM_MOST_TOGETHER 4
 
 /* Kernels made at run time, by dtype. A worker that cannot install their module (`ready` says no)
  * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
-  sn_gemm_ukr ukr[3]; /* SN_F32, SN_F64, SN_I32 */
-  void *module;       /* NULL: there are none */
+  sn_gemm_ukr ukr[3];       /* SN_F32, SN_F64, SN_I32 */
+  sn_gemm_ukr pairs, fours; /* of bytes; fours.run is NULL where there is none */
+  void *module;             /* NULL: there are none */
   bool (*ready)(const void *module);
 } sn_gemm_run_time;
 
@@ -62,43 +69,46 @@ const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of);
 extern const sn_gemm_ukr sn_gemm_ukrs[];
 extern const size_t sn_gemm_ukr_count;
 
-/* Registries list their rows once, as ROWS(ROW) with ROW(isa, dtype, mr, nr, fused, function);
+/* Registries list their rows once, as ROWS(ROW) with ROW(isa, dtype, together, mr, nr, fused, function);
  * function_rows is its run_rows. */
-#define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) \
+#define SN_GEMM_UKR_DECLARE(isa_, dtype_, together_, mr_, nr_, fused_, function) \
   sn_gemm_ukr_fn function, function##_rows;
-#define SN_GEMM_UKR_ENTRY(isa_, dtype_, mr_, nr_, fused_, function) \
-  {.run = function,                                                 \
-   .run_rows = function##_rows,                                     \
-   .isa = SN_ISA_##isa_,                                            \
-   .dtype = SN_##dtype_,                                            \
-   .mr = (mr_),                                                     \
-   .nr = (nr_),                                                     \
+#define SN_GEMM_UKR_ENTRY(isa_, dtype_, together_, mr_, nr_, fused_, function) \
+  {.run = function,                                                            \
+   .run_rows = function##_rows,                                                \
+   .isa = SN_ISA_##isa_,                                                       \
+   .dtype = SN_##dtype_,                                                       \
+   .together = (together_),                                                    \
+   .mr = (mr_),                                                                \
+   .nr = (nr_),                                                                \
    .fused = (fused_)},
 #define SN_GEMM_UKR_TABLE(ROWS)                                 \
   const sn_gemm_ukr sn_gemm_ukrs[] = {ROWS(SN_GEMM_UKR_ENTRY)}; \
   const size_t sn_gemm_ukr_count = sizeof sn_gemm_ukrs / sizeof sn_gemm_ukrs[0];
 
 /* Compiler vectors of 16 bytes: rows that every platform has. */
-#define SN_GEMM_UKR_VEC128_ROWS(ROW)                      \
-  ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__vec128) \
-  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128) \
-  ROW(GENERIC, I32, 4, 8, false, sn_gemm_i32_4x8__vec128)
+#define SN_GEMM_UKR_VEC128_ROWS(ROW)                         \
+  ROW(GENERIC, F32, 1, 4, 8, false, sn_gemm_f32_4x8__vec128) \
+  ROW(GENERIC, F64, 1, 4, 4, false, sn_gemm_f64_4x4__vec128) \
+  ROW(GENERIC, I32, 1, 4, 8, false, sn_gemm_i32_4x8__vec128)
 
 /* The definition, in the shapes of kernels that are made at run time. */
-#define SN_GEMM_UKR_STAND_IN_ROWS(ROW)                 \
-  ROW(GENERIC, F32, 6, 8, false, sn_gemm_f32_6x8__ref) \
-  ROW(GENERIC, F64, 6, 4, false, sn_gemm_f64_6x4__ref) \
-  ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__ref) \
-  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__ref) \
-  ROW(GENERIC, I32, 6, 8, false, sn_gemm_i32_6x8__ref) \
-  ROW(GENERIC, I32, 4, 8, false, sn_gemm_i32_4x8__ref)
+#define SN_GEMM_UKR_STAND_IN_ROWS(ROW)                      \
+  ROW(GENERIC, F32, 1, 6, 8, false, sn_gemm_f32_6x8__ref)   \
+  ROW(GENERIC, F64, 1, 6, 4, false, sn_gemm_f64_6x4__ref)   \
+  ROW(GENERIC, F32, 1, 4, 8, false, sn_gemm_f32_4x8__ref)   \
+  ROW(GENERIC, F64, 1, 4, 4, false, sn_gemm_f64_4x4__ref)   \
+  ROW(GENERIC, I32, 1, 6, 8, false, sn_gemm_i32_6x8__ref)   \
+  ROW(GENERIC, I32, 1, 4, 8, false, sn_gemm_i32_4x8__ref)   \
+  ROW(GENERIC, I32, 2, 4, 8, false, sn_gemm_pairs_4x8__ref) \
+  ROW(GENERIC, I32, 4, 6, 8, false, sn_gemm_fours_6x8__ref)
 
 /* With the definition before them, which is never chosen then: for tests. */
-#define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                 \
-  ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref) \
-  ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref) \
-  ROW(GENERIC, I32, 3, 5, false, sn_gemm_i32_3x5__ref) \
-  SN_GEMM_UKR_STAND_IN_ROWS(ROW)                       \
+#define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                    \
+  ROW(GENERIC, F32, 1, 3, 5, false, sn_gemm_f32_3x5__ref) \
+  ROW(GENERIC, F64, 1, 3, 5, false, sn_gemm_f64_3x5__ref) \
+  ROW(GENERIC, I32, 1, 3, 5, false, sn_gemm_i32_3x5__ref) \
+  SN_GEMM_UKR_STAND_IN_ROWS(ROW)                          \
   SN_GEMM_UKR_VEC128_ROWS(ROW)
 
 SN_GEMM_UKR_PORTABLE_ROWS(SN_GEMM_UKR_DECLARE)

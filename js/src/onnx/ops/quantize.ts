@@ -3,8 +3,9 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { dtypeOf, floatForm, INT32, isIntegerType, rangeOf, UINT8 } from '../types.js';
-import { made, type Value } from '../value.js';
+import { countOf } from '../tensors.js';
+import { dtypeOf, floatForm, INT32, INT8, isIntegerType, rangeOf, UINT8 } from '../types.js';
+import { known, made, type Value } from '../value.js';
 import { toSmallFloat } from './cast.js';
 import { convolved, perChannel } from './convolution.js';
 import { axisOf } from './shape.js';
@@ -80,24 +81,60 @@ function whole(x: Value, zero: Value | undefined, shape: (zero: Tensor) => Tenso
   return { t: sn.sub(t, shape(zero.t).astype('float32')), most: most - least };
 }
 
-/** float32 has all whole numbers up to here. */
-const EXACT = 2 ** 24;
-
-/** Sums of products, which are exact in float32 while they are small: of so many terms at a time, added up in int32. */
-function product(a: Whole, b: Whole): Tensor {
-  const [along, down] = [a.t.ndim - 1, Math.max(b.t.ndim - 2, 0)];
-  const terms = a.t.shape[along]!;
-  const parts = Math.ceil(terms / Math.floor(EXACT / (a.most * b.most)));
-  const each = Math.ceil(terms / parts) || 1;
-  const part = (t: Tensor, axis: number, from: number): Tensor =>
-    sn.slice(t, t.shape.map((_, i) => (i === axis ? from : 0)), t.shape.map((size, i) => (i === axis ? Math.min(each, size - from) : size)));
-  let sum: Tensor | null = null;
-  for (let from = 0; from === 0 || from < terms; from += each) {
-    const next = sn.matmul(part(a.t, along, from), part(b.t, down, from)).astype('int32');
-    sum = sum ? sn.add(sum, next) : next;
-  }
-  return sum!;
+/** A factor of a product as numbers of 8 bits, with what they are counted from. */
+interface Bytes {
+  t: Tensor;
+  zero: Tensor | number;
+  /** Sums along the axis of the product's terms. */
+  sums: () => Tensor;
 }
+
+/** One for each row of the left, as it meets a product with rows. */
+const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t, [-1, 1]) : t);
+
+/**
+ * The left factor of a product is uint8 and the right one int8, which machines multiply: those of the other sign move by 128,
+ * with their zero point.
+ */
+function inBytes(x: Value, zero: Value | undefined, type: number, axis: number, keepdims: boolean): Bytes {
+  const move = x.type === type ? 0 : type === UINT8 ? 128 : -128;
+  const dtype = dtypeOf(type);
+  const moved = (t: Tensor): Tensor => (move === 0 ? t : sn.add(t.astype('int32'), move));
+  const from = !zero ? move : zero.host && zero.size === 1 ? zero.numbers[0]! + move : moved(zero.t.astype('int32'));
+  if (!x.isWeight) {
+    const t = moved(x.t).astype(dtype);
+    return { t, zero: from, sums: () => sn.sum(t.astype('int32'), { axis, keepdims }) };
+  }
+  // Of weights both are computed once, when the program is made.
+  const elements = x.elements as ArrayLike<number>;
+  const t = move === 0 ? x.t : known(type, x.shape, type === UINT8 ? Uint8Array.from(elements, (v) => v + move) : Int8Array.from(elements, (v) => v + move)).t;
+  return { t, zero: from, sums: () => summed(elements, x.shape, axis, move, keepdims) };
+}
+
+/** Sums of elements along an axis, each moved. */
+function summed(elements: ArrayLike<number>, shape: readonly number[], axis: number, move: number, keepdims: boolean): Tensor {
+  const [length, inner] = [shape[axis]!, countOf(shape.slice(axis + 1))];
+  const sums = new Int32Array(countOf(shape.slice(0, axis)) * inner).fill(length * move);
+  for (let i = 0; i < elements.length; i++) sums[Math.floor(i / (length * inner)) * inner + (i % inner)]! += elements[i]!;
+  return known(INT32, keepdims ? shape.map((size, i) => (i === axis ? 1 : size)) : shape.filter((_, i) => i !== axis), sums).t;
+}
+
+const times = (x: Tensor | number, n: number): Tensor | number => (typeof x === 'number' ? x * n : sn.mul(x, n));
+
+/** Sums of products, each number less its zero point: (a - p)(b - q) = ab - pb - q(a - p). */
+function product(a: Value, aZero: Value | undefined, b: Value, bZero: Value | undefined): Tensor {
+  const [along, down] = [a.rank - 1, Math.max(b.rank - 2, 0)];
+  const left = inBytes(a, aZero, UINT8, along, b.rank > 1);
+  const right = inBytes(b, bZero, INT8, down, a.rank > 1);
+  const p = typeof left.zero === 'number' || b.rank === 1 ? left.zero : byRows(left.zero);
+  let sum = sn.matmul(left.t.astype('int32'), right.t.astype('int32'));
+  if (p !== 0) sum = sn.sub(sum, sn.mul(right.sums(), p));
+  if (right.zero !== 0) sum = sn.sub(sum, sn.mul(sn.sub(left.sums(), times(p, a.shape[along]!)), right.zero));
+  return sum;
+}
+
+/** The largest whole number up to which float32 has all of them. */
+const EXACT = 2 ** 24;
 
 /** The same of a convolution, in int32 where a sum may be too large. */
 function convolvedWhole(n: Node, x: Whole, w: Whole): Tensor {
@@ -112,15 +149,12 @@ function requantized(sum: Tensor, factor: Tensor, zero: Value): Value {
   return made(zero.type, saturated(y, zero.type).astype(dtypeOf(zero.type)));
 }
 
-/** One for each row of the left, or for each column of the right. */
-const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t, [-1, 1]) : t);
-
 /** One for each filter. */
 const byFilters = (t: Tensor, rank: number): Tensor => (t.size > 1 ? sn.reshape(t, [-1, ...new Array<number>(rank - 1).fill(1)]) : t);
 
 const matMulInteger: Op = {
   since: 10,
-  run: (_, a, b, aZero, bZero) => made(INT32, product(whole(a!, aZero, byRows), whole(b!, bZero))),
+  run: (_, a, b, aZero, bZero) => made(INT32, product(a!, aZero, b!, bZero)),
 };
 
 const convInteger: Op = {
@@ -131,7 +165,7 @@ const convInteger: Op = {
 const qLinearMatMul: Op = {
   since: 10,
   run: (_, a, aScale, aZero, b, bScale, bZero, yScale, yZero) => {
-    const sum = product(whole(a!, aZero, byRows), whole(b!, bZero));
+    const sum = product(a!, aZero, b!, bZero);
     const [left, right, end] = [byRows(aScale!.t), bScale!.t, yScale!.t].map((t) => t.astype('float32')) as [Tensor, Tensor, Tensor];
     return requantized(sum, sn.div(sn.mul(left, right), end), yZero!);
   },
