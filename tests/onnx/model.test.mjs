@@ -39,6 +39,21 @@ test('weights are parameters: gradients are those of differences', () => {
   model.dispose();
 });
 
+test('the 2 of a square is no parameter, whose derivative would be NaN below 0; another exponent is one', () => {
+  const bytes = (exponent) => file.model({
+    nodes: [file.node('Mul', ['x', 'w'], ['scaled']), file.node('Pow', ['scaled', 'e'], ['y'])],
+    initializers: [['w', 1.5], ['e', exponent]].map(([name, value]) => file.message(file.field(2, 1), file.field(8, name), file.field(9, new Uint8Array(Float32Array.of(value).buffer)))),
+    inputs: [file.value('x', 1, [3])],
+    outputs: [file.value('y', 1, [3])],
+  });
+  const [square, root] = [onnx.load(bytes(2)), onnx.load(bytes(0.5))];
+  assert.deepEqual([Object.keys(square.params), Object.keys(root.params)], [['w'], ['w', 'e']]);
+  assert.deepEqual([...square.run({ x: [-2, 0, 3] }).y.dataSync()], [9, 0, 20.25]);
+  const slope = sn.grad((params) => square.apply(params, { x: sn.tensor([-2, 0, 3]) }).y.sum())(square.params);
+  assert.equal(slope.w.item(), 2 * 1.5 * 13);
+  for (const model of [square, root]) model.dispose();
+});
+
 test('a model is tuned with part of it frozen, saved and loaded: only its weights have changed', () => {
   const bytes = classifier();
   const model = onnx.load(bytes);

@@ -57,6 +57,22 @@ for (const k of [0, 1, 257, 258, 514, 515, 1030, 1537]) {
   });
 }
 
+/** Weights of the file or given, of both signs on both sides, with zero points of each kind. */
+for (const [aType, bType] of [[UINT8, INT8], [UINT8, UINT8], [INT8, INT8], [INT8, UINT8]])
+  for (const isWeight of [false, true])
+    test(`MatMulInteger takes ${aType === INT8 ? 'int8' : 'uint8'} by ${bType === INT8 ? 'int8' : 'uint8'} ${isWeight ? 'of the file' : 'that is given'}`, () => {
+      const [m, n, k] = [5, 130, 37]; // more than 4,096 elements: a weight that is a tensor
+      const numbers = (type, count, step) => (type === INT8 ? Int8Array : Uint8Array).from({ length: count }, (_, i) => ((i * step + (i >> 3)) & 255) - (type === INT8 ? 128 : 0));
+      const [a, b] = [numbers(aType, m * k, 37), numbers(bType, k * n, 101)];
+      const [p, q] = [aType === INT8 ? -3 : 200, bType === INT8 ? 5 : 128];
+      const ports = [['a', aType, [m, k]], ...(isWeight ? [] : [['b', bType, [k, n]]])];
+      const initializers = [bytes('p', aType, [], [p]), bytes('q', bType, [], [q]), ...(isWeight ? [bytes('b', bType, [k, n], b)] : [])];
+      const model = loaded('MatMulInteger', ['a', 'b', 'p', 'q'], ports, { shape: [m, n], initializers });
+      const tensors = { a: sn.tensor(a, { shape: [m, k] }), ...(isWeight ? {} : { b: sn.tensor(b, { shape: [k, n] }) }) };
+      assert.deepEqual(model.run(tensors).y.dataSync(), product(Int32Array.from(a, (v) => v - p), Int32Array.from(b, (v) => v - q), m, n, k));
+      model.dispose();
+    });
+
 for (const channels of [28, 64]) {
   test(`ConvInteger adds up ${channels * 9} terms exactly`, () => {
     const size = 4;

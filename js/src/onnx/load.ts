@@ -6,13 +6,13 @@
 
 import { DTypeError, internals, jit, keep, reshape, ShapeError, SinterError, Tensor, tensor, tidy, UnsupportedError, type Jitted, type NestedArray, type NumericArray } from '../index.js';
 import { execute } from './execute.js';
-import { readModel, type ModelProto, type ValueInfo } from './model.js';
+import { readModel, type ModelProto, type TensorProto, type ValueInfo } from './model.js';
 import { OPS } from './ops/table.js';
 import { partOf } from './part.js';
-import { link, type Machine, type Plan, type Step } from './plan.js';
+import { link, type Machine, type Op, type Plan, type Step } from './plan.js';
 import { patched, type Patch } from './save.js';
-import { readElements, readTensor, type Elements, type External } from './tensors.js';
-import { dtypeOf, isFloatType, STRING, typeName } from './types.js';
+import { countOf, readElements, readTensor, type Elements, type External } from './tensors.js';
+import { dtypeOf, STRING, typeName } from './types.js';
 import { known, made, nothing, sequence, Unknown, Value } from './value.js';
 
 const { asBytes, isNumericArray, isPlainObject, readOptions, shapeText, shown } = internals;
@@ -148,8 +148,10 @@ class LoadedModel implements Model {
   }
 
   /** Whether a weight is only what ops take as part of their form. */
-  #isForm(slot: number, steps: readonly Step[]): boolean {
-    const uses = steps.flatMap(({ op, inputs, captures }) => (captures.has(slot) ? [false] : inputs.flatMap((each, i) => (each === slot ? [op.forms?.includes(i) ?? false] : []))));
+  #isForm(slot: number, proto: TensorProto): boolean {
+    const number = countOf(proto.dims) === 1 ? Number(readElements(proto, this.#machine.source)[0]) : NaN;
+    const takes = (op: Op, input: number): boolean => (op.forms?.includes(input) ?? false) || (op.isForm?.(input, number) ?? false);
+    const uses = this.#plan.steps.flatMap(({ op, inputs, captures }) => (captures.has(slot) ? [false] : inputs.flatMap((each, i) => (each === slot ? [takes(op, i)] : []))));
     return uses.length > 0 && uses.every(Boolean);
   }
 
@@ -158,8 +160,8 @@ class LoadedModel implements Model {
     const { source } = this.#machine;
     try {
       for (const { slot, proto } of this.#plan.initials) {
-        const hasTensor = proto.type !== STRING && (isFloatType(proto.type) || proto.dims.reduce((a, b) => a * b, 1) > 4096);
-        const isParam = [1, 10, 11, 16].includes(proto.type) && !this.#isForm(slot, this.#plan.steps);
+        const isParam = [1, 10, 11, 16].includes(proto.type) && !this.#isForm(slot, proto);
+        const hasTensor = proto.type !== STRING && (isParam || countOf(proto.dims) > 4096);
         if (!hasTensor) this.#constants.set(slot, readElements(proto, source));
         else {
           const t = keep(readTensor(proto, source));

@@ -22,6 +22,8 @@ export interface Op {
   run: (n: Node, ...x: Value[]) => Value | readonly Value[];
   /** Inputs whose elements decide the form of the program, and are no parameters. */
   forms?: readonly number[];
+  /** The same of one number in the file, which stands for such a form. */
+  isForm?: (input: number, value: number) => boolean;
 }
 
 export type OpTable = Readonly<Record<string, Op>>;

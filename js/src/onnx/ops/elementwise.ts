@@ -46,6 +46,13 @@ const mod: Function2 = (x, y, n) => (n.flag('fmod') ? sn.mul(sn.sign(x), sn.mod(
 /** x to the power of y, in the type of x. */
 const pow: Function2 = (x, y) => (isWhole(x) && !isWhole(y) ? sn.pow(sn.astype(x, 'float64'), sn.astype(y, 'float64')) : sn.pow(x, y));
 
+/** A square has no exponent that is learnt: its derivative would be NaN below 0. */
+const power: Op = {
+  since: 1,
+  run: (n, x, y) => (y!.host && y!.size === 1 && y!.rank <= x!.rank && y!.numbers[0] === 2 ? made(x!.type, wrapped(x!.type, sn.square(x!.t))) : binary(pow).run(n, x!, y!)),
+  isForm: (input, value) => input === 1 && value === 2,
+};
+
 const shift: Function2 = (x, y, n) => (n.text('direction') === 'LEFT' ? sn.bitwiseLeftShift(x, y) : sn.bitwiseRightShift(x, y));
 
 const elu = (x: Tensor, alpha: number): Tensor => sn.where(sn.greater(x, 0), x, sn.mul(sn.expm1(sn.minimum(x, 0)), alpha));
@@ -140,7 +147,7 @@ export const ELEMENTWISE: Readonly<Record<string, Op>> = {
   Mul: binary(sn.mul),
   Div: binary(div),
   Mod: binary(mod),
-  Pow: binary(pow),
+  Pow: power,
   PRelu: binary(prelu),
   BitShift: binary(shift),
   BitwiseAnd: binary(sn.bitwiseAnd),
