@@ -78,6 +78,16 @@ test('factors of products are stored in any dtype', async () => {
   }
 });
 
+test('bytes are multiplied as whole numbers', async () => {
+  const bytes = (shape, dtype, step) => sn.tensor(Array.from({ length: shape[0] * shape[1] }, (_, i) => ((i * step) % 256) - (dtype === 'int8' ? 128 : 0)), { shape, dtype });
+  for (const [m, n] of [[9, 7], [1, 20], [20, 1]])
+    for (const [a, b] of [['uint8', 'int8'], ['int8', 'int8'], ['uint8', 'uint8']]) {
+      const f = (x, y) => [sn.matmul(x.astype('int32'), y.astype('int32')), sn.matmul(y.transpose().astype('int32'), x.transpose().astype('int32')).astype('float32').mul(0.5)];
+      const [want, got] = await onBoth(f, [bytes([m, 37], a, 7), bytes([37, n], b, 13)]);
+      want.forEach((list, k) => assert.deepEqual(got[k], list, `${a} ${b}, result ${k}`));
+    }
+});
+
 test('factors are read in fours where they lie so', async () => {
   const normal = (seed, shape) => sn.random.normal(sn.random.key(seed), shape);
   const [x, y, z] = [normal(1, [3, 20, 32]), normal(2, [32, 20]), normal(3, [20, 32])];
