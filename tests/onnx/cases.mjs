@@ -1,6 +1,4 @@
-// Runs one of ONNX's own cases: the folder of a model with its inputs and outputs.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Runs one of ONNX's own cases, in Node or in a page: a model with its inputs and outputs.
 import { readData } from './testdata.mjs';
 
 /** Dtypes of tensors that hold what element types have. */
@@ -60,21 +58,20 @@ const fail = (text) => {
   throw new Differs(text);
 };
 
-/** { error } as a multiple of the bound, or { problem }. */
-export function runCase({ sn, onnx }, folder, bound) {
-  const data = join(folder, 'test_data_set_0');
+/** { error } as a multiple of the bound, or { problem }. read: the bytes of a file of the case, null if it has none. */
+export function runCase({ sn, onnx }, read, bound) {
   let model;
   try {
     return sn.tidy(() => {
-      model = onnx.load(readFileSync(join(folder, 'model.onnx')));
+      model = onnx.load(read('model.onnx'));
       const kindOf = ({ dtype }) => (dtype === 'sequence' || dtype === 'optional' ? dtype : 'tensor');
       const inputs = {};
       model.inputs.forEach((port, i) => {
-        const file = join(data, `input_${i}.pb`);
-        if (existsSync(file)) inputs[port.name] = toInput(sn, readData(readFileSync(file), kindOf(port)));
+        const file = read(`test_data_set_0/input_${i}.pb`);
+        if (file) inputs[port.name] = toInput(sn, readData(file, kindOf(port)));
       });
       const outputs = model.run(inputs);
-      const wanted = model.outputs.map((port, i) => [port, readData(readFileSync(join(data, `output_${i}.pb`)), kindOf(port))]);
+      const wanted = model.outputs.map((port, i) => [port, readData(read(`test_data_set_0/output_${i}.pb`), kindOf(port))]);
       return { error: Math.max(0, ...wanted.map(([{ name }, want]) => compare(outputs[name], want, bound, name))) };
     });
   } catch (error) {
@@ -82,9 +79,4 @@ export function runCase({ sn, onnx }, folder, bound) {
   } finally {
     model?.dispose();
   }
-}
-
-/** All cases under a folder, as group/name. */
-export function casesIn(folder) {
-  return ['node', 'simple', 'pytorch-converted', 'pytorch-operator'].flatMap((group) => readdirSync(join(folder, group)).sort().map((name) => `${group}/${name}`));
 }

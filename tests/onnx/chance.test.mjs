@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../../js/dist/index.js';
-import { casesIn } from './cases.mjs';
-import { CASES, unpack } from './coverage.mjs';
+import { CASES, casesIn, unpack } from './coverage.mjs';
 import { fuzz, seeds } from './mutate.mjs';
 
 await sn.init({ threads: 1, maxMemory: 1 << 28 });

@@ -42,3 +42,9 @@ export const BOUNDS = [
   { cases: /attention_(.*fp16|24_qk_matmul_output_mode3_softmax_precision)/, rtol: 1e-3, atol: 1e-3, reason: 'float16 has 11 bits, and sums of it depend on what is rounded when' },
   { cases: /averagepool_2d_ceil_last_window_starts_on_pad|roialign/, rtol: 1e-3, atol: 1e-6, reason: 'the expected numbers are written with 4 digits' },
 ];
+
+const USUAL = { rtol: 1e-5, atol: 1e-6 };
+
+export const boundOf = (name) => BOUNDS.find(({ cases }) => cases.test(name)) ?? USUAL;
+
+export const passes = ({ problem, error }) => !problem && error <= 1;
