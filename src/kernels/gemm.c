@@ -6,6 +6,7 @@
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
 #include "kernels/quant_rows.h"
+#include "kernels/vec128.h"
 
 /* Part of the result: rows x cols of it exist, in rows ld elements apart. */
 typedef struct area {
@@ -32,15 +33,19 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   return sn_gemm_least(n, width);
 }
 
-/* n elements of `together` terms, each `apart` behind the one before. */
-static void put_together(uint32_t *to, const uint32_t *terms, int64_t n, int64_t apart,
-                         int together) {
-  if (together == 2)
-    for (int64_t i = 0; i < n; i++) to[i] = (terms[i] & 0xffff) | terms[i + apart] << 16;
-  else
-    for (int64_t i = 0; i < n; i++)
-      to[i] = (terms[i] & 255) | (terms[i + apart] & 255) << 8 |
-              (terms[i + 2 * apart] & 255) << 16 | terms[i + 3 * apart] << 24;
+/* A panel's row of elements from `together` rows of terms. The last vectors overlap. */
+static void put_together(uint32_t *to, const uint32_t *terms, int panel, int together) {
+  const int bits = 32 / together;
+  for (int next = 0; next < panel; next += 4) {
+    const int w = next + 4 <= panel ? next : panel - 4;
+    vec_words elements = {0};
+    for (int t = 0; t < together; t++) {
+      vec_words row;
+      memcpy(&row, terms + t * panel + w, sizeof row);
+      elements |= (row << (32 - bits)) >> (32 - bits) << t * bits;
+    }
+    memcpy(to + w, &elements, sizeof elements);
+  }
 }
 
 /* Of bytes: terms are packed as they are elsewhere, some at a time. Those behind the last one are 0. */
@@ -59,7 +64,7 @@ static void pack_bytes(const sn_gemm *g, const sn_gemm_side *s, uint32_t *panels
       memset(terms + count * panel, 0, (size_t)((n * together - count) * panel) * sizeof *terms);
       s->walk.widen(terms, terms, terms, terms, count * panel, false);
       for (int64_t e = 0; e < n; e++, panels += panel)
-        put_together(panels, terms + e * together * panel, panel, panel, (int)together);
+        put_together(panels, terms + e * together * panel, s->panel, (int)together);
     }
 }
 

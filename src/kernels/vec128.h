@@ -19,6 +19,7 @@ typedef double vec_f64 __attribute__((vector_size(16)));
 typedef int16_t vec_shorts __attribute__((vector_size(16)));
 typedef uint16_t vec_ushorts __attribute__((vector_size(16)));
 typedef int32_t vec_ints __attribute__((vector_size(16)));
+typedef uint32_t vec_words __attribute__((vector_size(16)));
 enum { LANES_f32 = 4, LANES_f64 = 2 };
 
 /* Any address that is aligned for an element. */

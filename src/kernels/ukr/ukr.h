@@ -98,7 +98,6 @@ extern const size_t sn_gemm_ukr_count;
   ROW(GENERIC, F64, 1, 6, 4, false, sn_gemm_f64_6x4__ref)   \
   ROW(GENERIC, F32, 1, 4, 8, false, sn_gemm_f32_4x8__ref)   \
   ROW(GENERIC, F64, 1, 4, 4, false, sn_gemm_f64_4x4__ref)   \
-  ROW(GENERIC, I32, 1, 6, 8, false, sn_gemm_i32_6x8__ref)   \
   ROW(GENERIC, I32, 1, 4, 8, false, sn_gemm_i32_4x8__ref)   \
   ROW(GENERIC, I32, 2, 4, 8, false, sn_gemm_pairs_4x8__ref) \
   ROW(GENERIC, I32, 4, 6, 8, false, sn_gemm_fours_6x8__ref)

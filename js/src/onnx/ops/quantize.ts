@@ -67,24 +67,19 @@ const dynamicQuantizeLinear: Op = {
   },
 };
 
-/** Whole numbers less their zero point, in float32, and the largest |number| that there can be. */
-interface Whole {
-  t: Tensor;
-  most: number;
-}
-
-/** A zero point that is known to be 0 leaves the numbers where they are: packing reads them as they lie. */
-function whole(x: Value, zero: Value | undefined, shape: (zero: Tensor) => Tensor = (t) => t): Whole {
+/** Whole numbers less their zero point, in float32. One that is known to be 0 leaves them where they are: packing reads them as
+ *  they lie. */
+function whole(x: Value, zero: Value | undefined, shape: (zero: Tensor) => Tensor = (t) => t): Tensor {
   const t = x.t.astype('float32');
-  const [least, most] = rangeOf(x.type);
-  if (!zero || (zero.host && zero.numbers.every((z) => z === 0))) return { t, most: Math.max(-least, most) };
-  return { t: sn.sub(t, shape(zero.t).astype('float32')), most: most - least };
+  if (!zero || (zero.host && zero.numbers.every((z) => z === 0))) return t;
+  return sn.sub(t, shape(zero.t).astype('float32'));
 }
 
-/** A factor of a product as numbers of 8 bits, with what they are counted from. */
+/** A factor of a product as numbers of 8 bits. */
 interface Bytes {
   t: Tensor;
-  zero: Tensor | number;
+  /** What they are counted from; null: 0. */
+  zero: Tensor | null;
   /** Sums along the axis of the product's terms. */
   sums: () => Tensor;
 }
@@ -98,16 +93,16 @@ const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t
  */
 function inBytes(x: Value, zero: Value | undefined, type: number, axis: number, keepdims: boolean): Bytes {
   const move = x.type === type ? 0 : type === UINT8 ? 128 : -128;
-  const dtype = dtypeOf(type);
   const moved = (t: Tensor): Tensor => (move === 0 ? t : sn.add(t.astype('int32'), move));
-  const from = !zero ? move : zero.host && zero.size === 1 ? zero.numbers[0]! + move : moved(zero.t.astype('int32'));
+  const isZero = zero ? zero.host && zero.numbers.every((z) => z + move === 0) : move === 0;
+  const from = isZero ? null : zero ? moved(zero.t.astype('int32')) : sn.tensor(move, { dtype: 'int32' });
   if (!x.isWeight) {
-    const t = moved(x.t).astype(dtype);
+    const t = moved(x.t).astype(dtypeOf(type));
     return { t, zero: from, sums: () => sn.sum(t.astype('int32'), { axis, keepdims }) };
   }
   // Of weights both are computed once, when the program is made.
   const elements = x.elements as ArrayLike<number>;
-  const t = move === 0 ? x.t : known(type, x.shape, type === UINT8 ? Uint8Array.from(elements, (v) => v + move) : Int8Array.from(elements, (v) => v + move)).t;
+  const t = move === 0 ? x.t : known(type, x.shape, Int16Array.from(elements, (v) => v + move)).t;
   return { t, zero: from, sums: () => summed(elements, x.shape, axis, move, keepdims) };
 }
 
@@ -116,31 +111,29 @@ function summed(elements: ArrayLike<number>, shape: readonly number[], axis: num
   const [length, inner] = [shape[axis]!, countOf(shape.slice(axis + 1))];
   const sums = new Int32Array(countOf(shape.slice(0, axis)) * inner).fill(length * move);
   for (let i = 0; i < elements.length; i++) sums[Math.floor(i / (length * inner)) * inner + (i % inner)]! += elements[i]!;
-  return known(INT32, keepdims ? shape.map((size, i) => (i === axis ? 1 : size)) : shape.filter((_, i) => i !== axis), sums).t;
+  return known(INT32, shape.flatMap((size, i) => (i !== axis ? size : keepdims ? 1 : [])), sums).t;
 }
-
-const times = (x: Tensor | number, n: number): Tensor | number => (typeof x === 'number' ? x * n : sn.mul(x, n));
 
 /** Sums of products, each number less its zero point: (a - p)(b - q) = ab - pb - q(a - p). */
 function product(a: Value, aZero: Value | undefined, b: Value, bZero: Value | undefined): Tensor {
   const [along, down] = [a.rank - 1, Math.max(b.rank - 2, 0)];
   const left = inBytes(a, aZero, UINT8, along, b.rank > 1);
   const right = inBytes(b, bZero, INT8, down, a.rank > 1);
-  const p = typeof left.zero === 'number' || b.rank === 1 ? left.zero : byRows(left.zero);
-  let sum = sn.matmul(left.t.astype('int32'), right.t.astype('int32'));
-  if (p !== 0) sum = sn.sub(sum, sn.mul(right.sums(), p));
-  if (right.zero !== 0) sum = sn.sub(sum, sn.mul(sn.sub(left.sums(), times(p, a.shape[along]!)), right.zero));
-  return sum;
+  const p = left.zero && b.rank > 1 ? byRows(left.zero) : left.zero;
+  const q = right.zero;
+  const sum = sn.matmul(left.t.astype('int32'), right.t.astype('int32'));
+  const less = p ? sn.sub(sum, sn.mul(right.sums(), p)) : sum;
+  if (!q) return less;
+  return sn.sub(less, sn.mul(p ? sn.sub(left.sums(), sn.mul(p, a.shape[along]!)) : left.sums(), q));
 }
 
-/** The largest whole number up to which float32 has all of them. */
-const EXACT = 2 ** 24;
+/** So many products of numbers of 8 bits float32 adds up exactly. */
+const EXACT = Math.floor(2 ** 24 / 255 ** 2);
 
-/** The same of a convolution, in int32 where a sum may be too large. */
-function convolvedWhole(n: Node, x: Whole, w: Whole): Tensor {
-  const terms = w.t.shape.slice(1).reduce((count, size) => count * size, 1);
-  const dtype = terms * x.most * w.most <= EXACT ? 'float32' : 'int32';
-  return convolved(n, x.t.astype(dtype), w.t.astype(dtype)).astype('int32');
+/** A convolution of whole numbers, in int32 where a sum may be too large. */
+function convolvedWhole(n: Node, x: Tensor, w: Tensor): Tensor {
+  const dtype = countOf(w.shape.slice(1)) <= EXACT ? 'float32' : 'int32';
+  return convolved(n, x.astype(dtype), w.astype(dtype)).astype('int32');
 }
 
 /** Sums of products as numbers of the result's scale. */
