@@ -155,3 +155,10 @@ test('metrics are part of a compiled evaluation', () => {
   const { right, f1, first } = evaluate(x, y);
   assert.deepEqual([right.item(), f1.item(), first.item()], [1, 1, 1]);
 });
+
+test('the gradient of softmaxCrossEntropy is made in the place of logits that nobody else reads', () => {
+  const [rows, classes] = [8, 20000]; // rows that stay in no cache
+  const grad = sn.grad((x) => sn.softmaxCrossEntropy(sn.cumsum(x, { axis: 1 }), sn.arange(0, rows, 1, { dtype: 'int32' })).mean());
+  const { arenaBytes } = sn.inspect(grad)(sn.ones([rows, classes])).memory;
+  assert.ok(arenaBytes < 1.1 * rows * classes * 4, `${arenaBytes}`);
+});

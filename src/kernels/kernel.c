@@ -17,10 +17,11 @@ static void estimate_costs(sn_kernel *kernel) {
     if (kernel->stages[s].units)
       kernel->stages[s].unit_cost = total / (double)kernel->stages[s].units;
   if (kernel->n_stages < 2) return;
-  const sn_gemm_side *l = &kernel->gemm.left, *r = &kernel->gemm.right;
-  const int64_t packs = l->units + r->units;
+  const sn_gemm *gemm = kernel->product ? &kernel->product->gemm : NULL;
+  const int64_t packs = gemm ? gemm->left.units + gemm->right.units : 0;
   const double moved_ns =
-      2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
+      2 * NS_PER_BYTE *
+      (double)(packs ? gemm->left.bytes + gemm->right.bytes : kernel->shared_bytes);
   if (packs || kernel->group->kind == SN_GROUP_CHAIN || kernel->group->kind == SN_GROUP_CALL)
     kernel->stages[0].unit_cost = moved_ns / (double)(packs ? packs : kernel->stages[0].units);
   else /* adds up partials */

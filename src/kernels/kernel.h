@@ -78,6 +78,12 @@ typedef struct sn_packed {
   uint64_t version; /* of what lies packed */
 } sn_packed;
 
+/* Larger than all else of a kernel. */
+typedef struct sn_product_plan {
+  sn_gemm gemm;
+  sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
+} sn_product_plan;
+
 typedef struct sn_kernel {
   const sn_group *group;
   const struct sn_kernel_kind *kind;
@@ -86,11 +92,11 @@ typedef struct sn_kernel {
   size_t *phase_offset; /* of each phase's strips in worker memory */
   sn_reduce_plan reduce;
   sn_row_plan row;
-  sn_gemm gemm;
-  const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
+  sn_product_plan
+      *product; /* of a contraction, and of blocks that are multiplied with unpacked; else NULL */
+  const sn_gemm_run_time *gemm_run_time; /* whose kernel the product has, or NULL */
   sn_packed packed;
   sn_code code;
-  sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_call_plan call;
   sn_blocks_plan blocks;
   sn_schedule schedule;      /* of a chain */
@@ -140,7 +146,7 @@ void sn_kernel_units(void *run, int64_t begin, int64_t end, int worker);
 
 /* Its B is packed before the tiles from now on: there is a place for it (sn_gemm_side.kept). */
 static inline void sn_kernel_keep_packed(sn_kernel *kernel) {
-  sn_gemm *gemm = &kernel->gemm;
+  sn_gemm *gemm = &kernel->product->gemm;
   kernel->stages[0].units = gemm->pack_units = gemm->left.units + gemm->right.units;
 }
 

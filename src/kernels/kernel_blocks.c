@@ -57,10 +57,11 @@ static sn_gemm_walk matrix_of(int64_t width, int64_t ws, int64_t k, int64_t ks) 
 }
 
 /* C(rows, k) = A(rows, n) B(n, k): what the blocks have along is across here. */
-static void plan_back(const sn_machine *machine, sn_kernel *kernel) {
+static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const sn_blocks_shape *s = &kernel->blocks.shape;
-  sn_gemm *gemm = &kernel->gemm;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->product, (void **)&kernel->product));
+  sn_gemm *gemm = &kernel->product->gemm;
   *gemm = (sn_gemm){.dtype = SN_F32,
                     .m = s->rows,
                     .n = s->k,
@@ -76,6 +77,7 @@ static void plan_back(const sn_machine *machine, sn_kernel *kernel) {
   kernel->worker_bytes = gemm->scratch_bytes;
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * gemm->tasks};
+  return SN_OK;
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
@@ -83,10 +85,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   sn_blocks_plan *p = &kernel->blocks;
   p->shape = shape_of(g);
   p->kernels = sn_quant_kernels_for(machine->isa);
-  if (is_back(g)) {
-    plan_back(machine, kernel);
-    return SN_OK;
-  }
+  if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
   const int64_t units = s->batch * pieces(s->n, p->unit), rows = s->batch * s->rows;
@@ -163,7 +162,7 @@ static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void
   const uint8_t *bytes = operand(run, &call->operands[1]);
   float *out = (float *)(uintptr_t)operand(run, &kernel->group->stores[0].target);
   const sn_gemm_run_time *run_time = kernel->gemm_run_time;
-  sn_gemm gemm = kernel->gemm;
+  sn_gemm gemm = kernel->product->gemm;
   if (run_time && !run_time->ready(run_time->module)) gemm.ukr = sn_gemm_ukr_stand_in(gemm.ukr);
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm.tasks;

@@ -8,12 +8,16 @@
  *                                                          memory of the member under way */
 #include "kernels/kernel.h"
 
+static int64_t pack_units(const sn_kernel *member) {
+  return member->product ? member->product->gemm.pack_units : 0;
+}
+
 /* What members pack for all blocks: that of the last block's members is the same. */
 static void add_packing(const sn_chain *c, sn_kernel *kernel) {
   int64_t units = 0;
   for (uint32_t m = 0; m < c->n_members; m++) {
     sn_kernel *member = &kernel->members[m];
-    units += c->batch * member->gemm.pack_units;
+    units += c->batch * pack_units(member);
     member->shared_offset = kernel->shared_bytes;
     if (kernel->schedule.rest)
       kernel->members[c->n_members + m].shared_offset = kernel->shared_bytes;
@@ -87,9 +91,8 @@ static void run_member(const sn_kernel_run *run, const sn_kernel *member, int st
 static void pack_unit(const sn_kernel_run *run, int64_t unit, void *memory) {
   const sn_chain *c = run->kernel->group->chain;
   const sn_kernel *member = run->kernel->members;
-  for (; unit >= c->batch * member->gemm.pack_units; member++)
-    unit -= c->batch * member->gemm.pack_units;
-  const int64_t batch = unit / member->gemm.pack_units, part = unit % member->gemm.pack_units;
+  for (; unit >= c->batch * pack_units(member); member++) unit -= c->batch * pack_units(member);
+  const int64_t batch = unit / pack_units(member), part = unit % pack_units(member);
   bind(run, memory, (char *)memory + run->kernel->scratch_offset, batch, 0, 0);
   run_member(run, member, 0, batch, (sn_range){0}, part, part + 1, memory);
 }

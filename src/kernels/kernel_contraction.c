@@ -18,10 +18,10 @@ enum { KEEP_ROWS = 256 };
 /* Strips of the space, one at a time: enough for a worker. */
 static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   const int64_t points = sn_group_points(kernel->group);
-  const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
-  kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
+  const size_t item = sn_dtype_bytes(kernel->product->gemm.dtype);
+  kernel->add = strips->combine[SN_OP_sum][kernel->product->gemm.dtype];
   kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
-  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.segments * points) * item);
+  kernel->shared_bytes = sn_align64((size_t)(kernel->product->gemm.segments * points) * item);
 }
 
 /* No matrix of the batch is met twice: packing each on its own repeats nothing. */
@@ -62,7 +62,7 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   const int64_t segments = /* a block of rows has all of its terms */
       whole_m ? 1
               : sn_target_sum_segments(machine->target, sn_group_points(g), g->space[r - 2], c->k);
-  sn_gemm *gemm = &kernel->gemm;
+  sn_gemm *gemm = &kernel->product->gemm;
   *gemm = (sn_gemm){.dtype = c->total_dtype,
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
@@ -72,9 +72,10 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
                     .costs = &machine->target->costs.product,
                     .a = walk_of(strips, &c->factors[0], c->total_dtype),
                     .b = walk_of(strips, &c->factors[1], c->total_dtype)};
-  kernel->batch_a = c->factors[0].nests->of[SN_AXIS_BATCH];
-  kernel->batch_b = c->factors[1].nests->of[SN_AXIS_BATCH];
-  gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
+  kernel->product->batch_a = c->factors[0].nests->of[SN_AXIS_BATCH];
+  kernel->product->batch_b = c->factors[1].nests->of[SN_AXIS_BATCH];
+  gemm->m *=
+      sn_nest_join_rows(&kernel->product->batch_a, &kernel->product->batch_b, &gemm->a.across);
   const sn_gemm_run_time *run_time = machine->gemm;
   kernel->gemm_run_time = run_time;
   const sn_gemm_ukr *ukr =
@@ -88,10 +89,11 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   }
   if (whole_m > gemm->m)
     gemm->sharing = SN_GEMM_SHARES_B;
-  else if (!whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
+  else if (!whole_m && all_differ(&kernel->product->batch_a) &&
+           all_differ(&kernel->product->batch_b))
     gemm->sharing = SN_GEMM_SHARES_OPERANDS;
   sn_gemm_plan(gemm, ukr);
-  const int64_t batch = sn_nest_size(&kernel->batch_a);
+  const int64_t batch = sn_nest_size(&kernel->product->batch_a);
   kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
   kernel->packed.wanted =
       batch == 1 && !whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
@@ -114,6 +116,7 @@ static sn_status split(sn_arena *arena, const sn_machine *machine, sn_kernel *ke
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->product, (void **)&kernel->product));
   plan_product(machine, kernel);
   for (uint32_t i = 0; i < kernel->n_befores; i++)
     if (kernel->befores[i].worker_bytes > kernel->worker_bytes)
@@ -137,15 +140,15 @@ static void finish_tile(void *user, void *memory, int64_t row, int64_t col, int6
                         int64_t cols, void *tile, ptrdiff_t ld) {
   const tile_context *t = user;
   const sn_kernel *k = t->run->kernel;
-  const size_t item = sn_dtype_bytes(k->gemm.dtype);
-  if (cols == k->gemm.n) { /* whole rows are one piece of the space: longer strips */
+  const size_t item = sn_dtype_bytes(k->product->gemm.dtype);
+  if (cols == k->product->gemm.n) { /* whole rows are one piece of the space: longer strips */
     close_gaps(tile, rows, (size_t)cols * item, (size_t)ld * item);
     cols *= rows;
     rows = 1;
   }
   for (int64_t i = 0; i < rows; i++) {
     const char *from = (const char *)tile + (size_t)(i * ld) * item;
-    const int64_t flat = t->first + (row + i) * k->gemm.n + col;
+    const int64_t flat = t->first + (row + i) * k->product->gemm.n + col;
     if (t->code) {
       t->code->strip(t->run->values, memory, from, (int32_t)flat, (int32_t)cols);
       continue;
@@ -188,9 +191,9 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
   const sn_kernel *k = run->kernel;
   const int64_t points = sn_group_points(k->group), flat = unit * SN_STRIP, left = points - flat;
   const int64_t n = left < SN_STRIP ? left : SN_STRIP;
-  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  const size_t item = sn_dtype_bytes(k->product->gemm.dtype);
   char *sums = (char *)run->shared + (size_t)flat * item;
-  for (int64_t s = 1; s < k->gemm.segments; s++) {
+  for (int64_t s = 1; s < k->product->gemm.segments; s++) {
     const char *more = sums + (size_t)(s * points) * item;
     k->add(sums, sums, more, more, n, false);
   }
@@ -203,11 +206,12 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
 
 static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_kernel *k = run->kernel;
-  const sn_gemm *gemm = &k->gemm;
+  const sn_gemm *gemm = &k->product->gemm;
   const sn_operand *factors = k->group->contraction.factors;
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->pack_units;
-    const sn_nest_place a = sn_nest_seek(&k->batch_a, batch), b = sn_nest_seek(&k->batch_b, batch);
+    const sn_nest_place a = sn_nest_seek(&k->product->batch_a, batch),
+                        b = sn_nest_seek(&k->product->batch_b, batch);
     sn_gemm_pack(gemm, matrix(run, &factors[0], &a), matrix(run, &factors[1], &b),
                  u % gemm->pack_units, (char *)run->shared + (size_t)batch * gemm->shared_bytes);
   }
@@ -217,7 +221,7 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
-  const sn_gemm *whole = &k->gemm;
+  const sn_gemm *whole = &k->product->gemm;
   const bool segments = whole->segments > 1, partial = segments && run->stage == 0;
   const bool finishing = segments && run->stage == 1;
   if (!segments && run->stage + 1 < k->n_stages) {
@@ -227,10 +231,10 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   const bool stand_in = run_time && !run_time->ready(run_time->module);
   sn_gemm own, copy;
   if (stand_in || g->limited) {
-    own = k->gemm;
+    own = k->product->gemm;
     whole = &own;
   }
-  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->gemm.ukr);
+  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->product->gemm.ukr);
   if (g->limited) {
     sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
     end = own.tasks;
@@ -246,8 +250,8 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
       continue;
     }
     const int64_t batch = u / whole->tasks, task = u % whole->tasks;
-    const sn_nest_place at_a = sn_nest_seek(&k->batch_a, batch);
-    const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
+    const sn_nest_place at_a = sn_nest_seek(&k->product->batch_a, batch);
+    const sn_nest_place at_b = sn_nest_seek(&k->product->batch_b, batch);
     const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
     const char *a = matrix(run, &g->contraction.factors[0], &at_a);
     const char *b = matrix(run, &g->contraction.factors[1], &at_b);

@@ -44,13 +44,15 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   for (uint32_t p = 0; p < sn_group_phases(k->group); p++)
     print_code(t, "phase", &k->phases[p], &k->group->row.phases[p].body);
   if (k->group->kind == SN_GROUP_CONTRACTION)
-    sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles of %lld x %lld, %lld segments, kc %lld%s\n",
-                (long long)k->gemm.m, (long long)k->gemm.n, (long long)k->gemm.k,
-                (long long)k->gemm.tasks, (long long)k->gemm.left.block,
-                (long long)k->gemm.right.block, (long long)k->gemm.segments, (long long)k->gemm.kc,
-                k->gemm.direct     ? ", direct"
-                : k->packed.wanted ? ", keeps B"
-                                   : "");
+    sn_text_add(
+        t, "  product %lld x %lld x %lld, %lld tiles of %lld x %lld, %lld segments, kc %lld%s\n",
+        (long long)k->product->gemm.m, (long long)k->product->gemm.n, (long long)k->product->gemm.k,
+        (long long)k->product->gemm.tasks, (long long)k->product->gemm.left.block,
+        (long long)k->product->gemm.right.block, (long long)k->product->gemm.segments,
+        (long long)k->product->gemm.kc,
+        k->product->gemm.direct ? ", direct"
+        : k->packed.wanted      ? ", keeps B"
+                                : "");
   print_code(t, "strips", &k->post, &k->group->post);
 }
 

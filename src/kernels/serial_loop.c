@@ -35,7 +35,7 @@ double sn_serial_round(const sn_serial_control *loop) {
 
 /* Products that do not fuse multiply-adds, and have one sum. */
 static bool is_plain_product(const sn_kernel *kernel) {
-  const sn_gemm *g = &kernel->gemm;
+  const sn_gemm *g = &kernel->product->gemm;
   if (g->a.bounds.guards || g->b.bounds.guards || g->a.small || g->b.small) return false;
   if (!g->m || !g->n || !g->k || g->dtype == SN_I32) return true;
   return g->direct && g->k <= g->sum;

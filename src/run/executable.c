@@ -38,7 +38,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
 
 /* For an operand that is met again. Memory that is not there is asked for only once. */
 static void make_room(sn_env *env, sn_kernel *kernel) {
-  sn_gemm *gemm = &kernel->gemm;
+  sn_gemm *gemm = &kernel->product->gemm;
   sn_gemm_side *b = sn_gemm_side_b(gemm);
   if (b->kept || b->bytes > (env->heap.limit_bytes - env->heap.live_bytes) / 4) return;
   kernel->packed.wanted = !sn_alloc(env, b->bytes, &b->kept);
@@ -60,8 +60,9 @@ void sn_executable_keep(sn_executable *exe, const uint64_t *versions) {
 bool sn_executable_forget(sn_executable *exe) {
   bool any = false;
   for (size_t k = 0; k < exe->n_kernels; k++) {
-    sn_gemm_side *b = sn_gemm_side_b(&exe->kernels[k].gemm);
-    if (!b->kept) continue;
+    sn_product_plan *product = exe->kernels[k].product;
+    sn_gemm_side *b = product ? sn_gemm_side_b(&product->gemm) : NULL;
+    if (!b || !b->kept) continue;
     sn_free(exe->program->arena.env, b->kept, b->bytes);
     b->kept = NULL;
     any = true;
@@ -256,9 +257,12 @@ static uint64_t packed_version(const walk *w, const sn_packed *packed) {
 static void begin_kernel(const walk *w) {
   sn_run *run = w->run;
   const size_t k = run->place.kernel;
-  sn_packed *packed = &run->exe->kernels[k].packed;
-  sn_gemm_side *b = sn_gemm_side_b(&run->exe->kernels[k].gemm);
-  b->ready = b->kept && packed->version == packed_version(w, packed);
+  sn_kernel *kernel = &run->exe->kernels[k];
+  sn_packed *packed = &kernel->packed;
+  if (kernel->product) {
+    sn_gemm_side *b = sn_gemm_side_b(&kernel->product->gemm);
+    b->ready = b->kept && packed->version == packed_version(w, packed);
+  }
   packed->version = 0; /* unless it ends well */
   if (run->poison && k == 0) sn_poison(sn_run_workspace(run), run->exe->program->plan.arena_bytes);
   if (run->poison) poison_kernel(run, k);

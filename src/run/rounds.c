@@ -96,7 +96,7 @@ static void begin_kept(const rounds *w) {
   s->version++;
   for (size_t k = first; k < first + c->n_consts; k++) s->runs[0].versions[k] = s->version;
   for (uint32_t i = 0; i < s->n_kept; i++)
-    sn_gemm_side_b(&s->kept[i].kernel->gemm)->kept = w->run->shared + s->kept[i].offset;
+    sn_gemm_side_b(&s->kept[i].kernel->product->gemm)->kept = w->run->shared + s->kept[i].offset;
 }
 
 static bool stays(const rounds_step *s, size_t k) { return s->group->control.stays[k]; }
@@ -348,7 +348,7 @@ static sn_status keep_packed(sn_arena *arena, rounds_step *s, sn_executable *bod
     if (!stays_packed(&s->control, kernel)) continue;
     kept_side *kept = &s->kept[s->n_kept++];
     kept->kernel = kernel;
-    SN_TRY(take(arena->env, s, sn_gemm_side_b(&kernel->gemm)->bytes, &kept->offset));
+    SN_TRY(take(arena->env, s, sn_gemm_side_b(&kernel->product->gemm)->bytes, &kept->offset));
     sn_kernel_keep_packed(kernel);
   }
   return SN_OK;

@@ -82,20 +82,6 @@ static void insert(sn_context *ctx, sn_compiled *c) {
   c->refs++;
 }
 
-/* The workspace is shared by all programs, so it only ever grows, when no run is under way. */
-static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
-  const size_t bytes = sn_executable_workspace_bytes(exe, sn_device_workers(&ctx->device));
-  if (bytes <= ctx->workspace_bytes) return SN_OK;
-  sn_jobs_collect(ctx, true);
-  void *block;
-  sn_device *device = &ctx->device;
-  SN_TRY(device->backend->allocate(device, bytes, &block));
-  device->backend->deallocate(device, ctx->workspace, ctx->workspace_bytes);
-  ctx->workspace = block;
-  ctx->workspace_bytes = bytes;
-  return SN_OK;
-}
-
 /* The cached program of this graph, with a reference more; or NULL. */
 static sn_compiled *find(sn_context *ctx, const sn_graph *traced, const sn_compile_options *options,
                          uint32_t hash, uint32_t switches) {
@@ -157,7 +143,6 @@ sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
 static sn_status complete(sn_context *ctx, sn_compiled *c) {
   sn_compiling_free(c->compiling);
   c->compiling = NULL;
-  SN_TRY(ensure_workspace(ctx, c->exe));
   ctx->misses++;
   if (!(c->switches & ON_RECORD) && sn_tuning_is_plain(&c->tuning)) insert(ctx, c);
   return SN_OK;

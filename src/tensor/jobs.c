@@ -13,12 +13,29 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* The workspace is shared by all programs, so it only ever grows, when no run is under way. It grows for a run, not when a
+ * program is compiled: what compiling takes is gone by then, and what storages keep for later goes, too. */
+static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
+  const size_t bytes = sn_executable_workspace_bytes(exe, sn_device_workers(&ctx->device));
+  if (bytes <= ctx->workspace_bytes) return SN_OK;
+  sn_jobs_collect(ctx, true);
+  sn_storage_trim(&ctx->storages);
+  void *block;
+  sn_device *device = &ctx->device;
+  SN_TRY(device->backend->allocate(device, bytes, &block));
+  device->backend->deallocate(device, ctx->workspace, ctx->workspace_bytes);
+  ctx->workspace = block;
+  ctx->workspace_bytes = bytes;
+  return SN_OK;
+}
+
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out) {
   const sn_program_code *program = compiled->exe->program;
   const size_t n_args = program->n_arguments, n_fresh = program->plan.n_fresh;
   const size_t pointers = program->n_buffers + n_args + n_fresh;
   const size_t bytes = sizeof(sn_job) + n_args * sizeof(uint64_t) + pointers * sizeof(void *);
   sn_job *job;
+  SN_TRY(ensure_workspace(ctx, compiled->exe));
   SN_TRY(sn_alloc_zeroed(&ctx->env, 1, bytes, (void **)&job));
   uint64_t *versions = (uint64_t *)(job + 1);
   void **at = (void **)(versions + n_args);

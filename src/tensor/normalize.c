@@ -235,7 +235,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
 }
 
 /* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
- * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
+ * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to). A class is
+ * picked from x, not from z: so e^z reads x last, and may be written in its place. */
 static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *labels) {
   sn_tensor *x = sn_as_terms(t, logits);
   const int last = logits->type.rank - 1;
@@ -254,9 +255,11 @@ static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *la
   sn_tensor *class_ = sn_note(sn_as_reshaped(labels, &column));
   sn_tensor *zero = sn_number_like(x, 0);
   sn_tensor *picked = sn_choose(
-      sn_binary(SN_OP_equal, sn_note(sn_index_along(logits->ctx, &logits->type, last)), class_), z,
+      sn_binary(SN_OP_equal, sn_note(sn_index_along(logits->ctx, &logits->type, last)), class_), x,
       zero);
-  return sn_binary(SN_OP_sub, norm, sn_reduced(SN_OP_sum, picked, classes, false));
+  sn_tensor *below = sn_unary(SN_OP_stop_gradient, sn_reduced(SN_OP_max, x, classes, false));
+  return sn_binary(SN_OP_sub, norm,
+                   sn_binary(SN_OP_sub, sn_reduced(SN_OP_sum, picked, classes, false), below));
 }
 
 /* Rows with the label ignore_index have loss 0: they are given another label, which is there. */

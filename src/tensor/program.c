@@ -24,6 +24,7 @@ void sn_program_release(sn_program *p) {
   sn_program_release(p->prelude); /* that has none itself */
   sn_arena_free(&p->listing);
   sn_arena_free(&p->tracing);
+  sn_arena_free(&p->cutting);
   sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
   sn_free(env, p->types, p->n_inputs * sizeof *p->types);
   sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
@@ -39,6 +40,7 @@ sn_status sn_program_new(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_
   *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
   sn_arena_init(&p->listing, env);
   sn_arena_init(&p->tracing, env);
+  sn_arena_init(&p->cutting, env);
   sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
   if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
   if (!status)
@@ -95,8 +97,8 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   sn_graph graph = trace.graph;
   sn_prelude cut = {0};
   if (p->n_inputs) {
-    SN_TRY(sn_gather_sums(target, &trace.graph, p->n_inputs, arena, &graph));
-    SN_TRY(sn_prelude_cut(target, &graph, p->n_inputs, arena, &cut));
+    SN_TRY(sn_gather_sums(target, &trace.graph, p->n_inputs, &p->cutting, &graph));
+    SN_TRY(sn_prelude_cut(target, &graph, p->n_inputs, &p->cutting, &cut));
   }
   SN_TRY(capture(p, trace.arguments + p->n_inputs, trace.n_arguments - p->n_inputs, cut.n));
   bool *all = NULL;
@@ -144,6 +146,7 @@ sn_status sn_program_continue_compile(sn_program *p, double until, bool *done) {
   *done = !status && p->compiled->exe;
   if (*done && p->tunes && !p->tuner)
     status = sn_tuner_new(p->ctx, p->compiled, &p->options, &p->tuner);
+  if (*done) sn_arena_free(&p->cutting);
   if (*done && !p->prelude && !p->options.record) {
     sn_arena_free(&p->tracing);
     p->whole = (sn_graph){0};

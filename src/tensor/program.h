@@ -16,6 +16,7 @@ struct sn_program {
   sn_arena listing; /* of the code or bytes asked for last */
   sn_arena tracing; /* of the whole graph: with a prelude, as C source runs at once, or on record */
   sn_graph whole;
+  sn_arena cutting; /* of what is made of it to be compiled: until that is done */
   sn_compile_options options;
   char *note; /* that it was saved with, or NULL */
   size_t note_bytes;

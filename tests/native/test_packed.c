@@ -29,7 +29,7 @@ static reader compile_reader(sn_context *ctx) {
 }
 
 static sn_gemm_side *weights_of(const reader *r) {
-  return sn_gemm_side_b((sn_gemm *)(uintptr_t)&r->kernel->gemm);
+  return sn_gemm_side_b((sn_gemm *)(uintptr_t)&r->kernel->product->gemm);
 }
 
 static sn_tensor *input(sn_context *ctx) { return ramp(ctx, DIMS(M, K), 0.01f); }
