@@ -58,12 +58,12 @@ const ORDERS = {
    *  bytes of the file. */
   async lora() {
     const lora = model.lora({ rank: 8 });
-    const loss = (params, tokens, next) => sn.softmaxCrossEntropy(lora.apply(params, tokens).reshape([128, -1]), next).mean();
+    const loss = (params, tokens, next) => lora.loss(params, tokens, next);
     const step = sn.trainStep(loss, sn.optim.adam({ lr: 1e-3 }));
     let state = step.init(lora.params);
     const tokens = sn.tensor(Int32Array.from({ length: 128 }, (_, i) => (i * 37) % 256), { shape: [1, 128] });
     const once = () => timed(() => sn.tidy(() => {
-      const made = step(state, tokens, tokens.reshape([128]));
+      const made = step(state, tokens, tokens);
       ({ state } = made);
       made.loss.item();
       return state;

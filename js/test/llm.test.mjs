@@ -463,6 +463,40 @@ test('LoRA without what is inside of blocks: the same gradients in less memory',
   model.dispose();
 });
 
+test('LoRA begins with two programs for all of its matrices of a shape', async () => {
+  const { model } = await loaded('gemma3');
+  sn.dispose(model.lora({ targets: ['attn_q'] }).params);
+  const before = sn.memory().programMisses;
+  const { params } = model.lora({ rank: 3, targets: ['attn_q'], key: sn.random.key(5) });
+  assert.equal(Object.keys(params).length, 7);
+  assert.ok(sn.memory().programMisses - before <= 2, `${sn.memory().programMisses - before}`);
+  sn.dispose(params);
+  model.dispose();
+});
+
+test('the loss of LoRA is that of its logits, of which a few rows are in memory at a time', async () => {
+  const { made, model } = await loaded('llama', {}, 'Q8_0');
+  const lora = model.lora({ rank: 2 });
+  const params = sn.tree.map((x) => x.add(0.02), lora.params);
+  const [batch, n] = [20, 15]; // rows are no multiple of those of a part
+  const tokens = sn.tensor(longTokens(batch * n), { dtype: 'int32', shape: [batch, n] });
+  const next = sn.tensor(longTokens(batch * n + 1).slice(1).map((token, i) => (i % 4 ? token : 7)), { dtype: 'int32', shape: [batch, n] });
+  const flat = (given) => [lora.apply(given, tokens).reshape([batch * n, -1]), next.reshape([-1])];
+  for (const options of [{}, { ignoreIndex: 7 }]) {
+    const own = (given) => lora.loss(given, tokens, next, options);
+    const plain = (given) => sn.losses.softmaxCrossEntropy(...flat(given), options);
+    const [[value, slopes], [expected, wanted]] = [own, plain].map((f) => sn.jit(sn.valueAndGrad(f))(params));
+    assertClose(value, expected.item(), 1e-5);
+    assertClose(own(params), expected.item(), 1e-5);
+    sn.tree.leaves(wanted).forEach((slope, i) => assert.ok(sn.tree.leaves(slopes)[i].sub(slope).abs().max().item() < 1e-4 * slope.abs().max().item()));
+    const [least, most] = [own, plain].map((f) => sn.inspect(sn.grad(f))(params).memory.blocks.filter(({ kind }) => kind === 'arena').map(({ bytes }) => bytes));
+    const logits = batch * n * made.facts.vocab * 4;
+    assert.ok(Math.max(...most) >= logits && Math.max(...least) < 0.5 * logits, `${Math.max(...least)} of ${logits}`);
+  }
+  assertThrows(() => lora.loss(params, tokens, [1, 2]), sn.SinterError, { message: /as many next tokens as tokens/ });
+  model.dispose();
+});
+
 test('LoRA: arguments that are none', async () => {
   const { model } = await loaded('phi3');
   const refused = (options, message, type = sn.SinterError) => assertThrows(() => model.lora(options), type, { message });

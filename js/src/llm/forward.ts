@@ -185,7 +185,7 @@ export const modelAngles = (config: Config, factors: ArrayLike<number> | null): 
 });
 
 /** What the last block makes of tokens (batch, n) from a position on, normed: (batch, n, width); and the caches.
- *  isMadeAgain: derivatives make the values inside of a block again. */
+ *  together: derivatives make the values inside of so many blocks again, of those at once; 0: of none. */
 export function hidden(
   config: Config,
   weights: Weights,
@@ -193,19 +193,25 @@ export function hidden(
   tokens: Tensor,
   position: Tensor,
   caches: readonly LayerCache[] | null,
-  isMadeAgain = false,
+  together = 0,
 ): [Tensor, LayerCache[]] {
   const count = tokens.shape[1]!;
   const turns = { all: turnsAt(angles.all, position, count), window: turnsAt(angles.window, position, count) };
   let x = rowsOf(base(weights['token_embd.weight']!), tokens);
   if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
   const after: LayerCache[] = [];
-  for (let layer = 0; layer < config.layers; layer++) {
-    const step = (h: Tensor): [Tensor, LayerCache | null] =>
-      blockOf(new Block(config, weights, layer), h, { position, angles: turns }, caches?.[layer] ?? null);
-    const [y, next] = isMadeAgain ? checkpoint(step)(x) : step(x);
-    if (next) after.push(next);
-    x = y;
+  const through = (h: Tensor, from: number, count: number): Tensor => {
+    for (let layer = from; layer < from + count; layer++) {
+      const [y, next] = blockOf(new Block(config, weights, layer), h, { position, angles: turns }, caches?.[layer] ?? null);
+      if (next) after.push(next);
+      h = y;
+    }
+    return h;
+  };
+  const step = together || config.layers;
+  for (let layer = 0; layer < config.layers; layer += step) {
+    const some = (h: Tensor): Tensor => through(h, layer, Math.min(step, config.layers - layer));
+    x = together ? checkpoint(some)(x) : some(x);
   }
   return [normalized(config, weights, 'output_norm', x), after];
 }

@@ -5,6 +5,6 @@ export { tokenizer, type DecodeTokensOptions, type EncodeTextOptions, type TextS
 export { load, type ChatOptions, type EmbedOptions, type LoadOptions, type Model, type ModelInfo, type SaveModelOptions } from './model.js';
 export type { ChatContext, ChatMessage, ChatTemplate } from './chat.js';
 export type { Generated, GeneratedPart, GenerateOptions } from './generate.js';
-export type { Lora, LoraOptions, LoraParams } from './lora.js';
+export type { Lora, LoraLossOptions, LoraOptions, LoraParams } from './lora.js';
 export type { SamplingOptions } from './sampling.js';
 export type { WeightType } from './weights.js';

@@ -4,6 +4,7 @@
 import { SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
 import { hidden, logitsOf, type ModelAngles, type Weight } from './forward.js';
+import { ROWS, lossOfRows } from './loss.js';
 import { isBlocks, numbersOf, shapeOf, type HeldWeight } from './weights.js';
 
 const { checkInteger, readOptions, shown } = internals;
@@ -17,7 +18,7 @@ export interface LoraOptions {
   targets?: readonly string[];
   /** Random numbers that down begins with. Default random.key(0). */
   key?: Tensor;
-  /** Whether derivatives make what is inside of a block again instead of keeping it: the memory of one block and not of all, for
+  /** Whether derivatives make what is inside of blocks again instead of keeping it: the memory of a few blocks and not of all, for
    *  about a third more time. Default true. */
   checkpoint?: boolean;
 }
@@ -25,11 +26,19 @@ export interface LoraOptions {
 /** down (rank, in) begins at random, up (out, rank) at 0: at first nothing changes. */
 export type LoraParams = Record<string, { down: Tensor; up: Tensor }>;
 
+export interface LoraLossOptions {
+  /** Tokens with this label count nothing, in the mean neither. */
+  ignoreIndex?: number;
+}
+
 export interface Lora {
   /** What is trained: by the names of the weights. */
   readonly params: LoraParams;
   /** Logits (batch, n, tokens) of tokens (batch, n), int32: for jit, grad and trainStep. */
   apply(params: LoraParams, tokens: TensorLike): Tensor;
+  /** The mean loss of the tokens that come next (batch, n), int32: that of softmaxCrossEntropy of the logits, of which only a few
+   *  tokens' are in memory at a time. Parts of a text that have no label, e.g. questions, have that of ignoreIndex. */
+  loss(params: LoraParams, tokens: TensorLike, next: TensorLike, options?: LoraLossOptions): Tensor;
   /** Adds what was learned to the weights of the model. Those that were blocks are float32 from then on, so that nothing of it is lost; save makes blocks of them again. */
   merge(params: LoraParams): void;
 }
@@ -57,6 +66,18 @@ function namesOf(op: string, targets: unknown, weights: Record<string, HeldWeigh
   });
 }
 
+/** Of how many blocks a checkpoint is. In tensors as wide as x, derivatives have one for each checkpoint, and beside them the
+ *  logits at first, of so large a share of the tokens, later what the blocks of one make: where the most of it is least. */
+function togetherOf({ layers, width }: Config, weights: Record<string, HeldWeight>, share: number): number {
+  const rows = (name: string): number => (weights[name] ? shapeOf(weights[name])[0]! : 0);
+  const logits = (share * (rows('output.weight') || rows('token_embd.weight'))) / width;
+  const made = (3 * rows('blk.0.ffn_up.weight')) / width + 5;
+  const most = (blocks: number): number => layers / blocks + Math.max(logits, made * blocks);
+  let best = 1;
+  for (let blocks = 2; blocks <= layers; blocks++) if (most(blocks) < most(best)) best = blocks;
+  return best;
+}
+
 export function lora(model: Adapted, options?: LoraOptions): Lora {
   const op = 'llm.lora';
   const { rank = 8, alpha = rank, targets = ['attn_q', 'attn_v'], key = random.key(0), checkpoint = true } = readOptions(op, options, LORA);
@@ -65,26 +86,43 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
   const scale = alpha / rank;
   const params = tidy(() => {
     const keys = random.splitKeys(key, names.length);
+    internals.evaluate(keys); // then one program draws all matrices of a shape, instead of one for each
     return Object.fromEntries(names.map((name, i) => {
       const [out, width] = shapeOf(model.weights[name]!) as [number, number];
-      return [name, { down: random.normal(keys[i]!, [rank, width]).mul(1 / Math.sqrt(width)), up: zeros([out, rank]) }];
+      const down = tidy(() => random.normal(keys[i]!, [rank, width]).mul(1 / Math.sqrt(width)));
+      internals.evaluate(down);
+      return [name, { down, up: zeros([out, rank]) }];
     }));
   });
   const check = (given: LoraParams): void => {
     const wrong = names.find((name) => !given?.[name]?.down || !given[name].up);
     if (wrong !== undefined) throw new SinterError('argument', op, `the parameters have no ${wrong}`, { hint: 'they are a tree as params' });
   };
+  /** What the last block makes of tokens (batch, n), and the weights that it was made with. */
+  const adaptedHidden = (given: LoraParams, tokens: TensorLike, atOnce: number): [Tensor, Record<string, Weight>] => {
+    check(given);
+    const list = internals.asTensor(tokens, op).astype('int32');
+    if (list.ndim !== 2) throw new SinterError('shape', op, `needs tokens (batch, n): (${list.shape.join(', ')})`);
+    const adapted: Record<string, Weight> = { ...model.weights };
+    for (const name of names) adapted[name] = { base: model.weights[name]!, scale, ...given[name]! };
+    const together = checkpoint ? togetherOf(model.config, model.weights, Math.min(1, atOnce / list.size)) : 0;
+    return [hidden(model.config, adapted, model.angles, list, zeros([], { dtype: 'int32' }), null, together)[0], adapted];
+  };
   return {
     params,
     apply: (given, tokens) =>
       tidy(() => {
-        check(given);
-        const list = internals.asTensor(tokens, op).astype('int32');
-        if (list.ndim !== 2) throw new SinterError('shape', op, `needs tokens (batch, n): (${list.shape.join(', ')})`);
-        const adapted: Record<string, Weight> = { ...model.weights };
-        for (const name of names) adapted[name] = { base: model.weights[name]!, scale, ...given[name]! };
-        const position = zeros([], { dtype: 'int32' });
-        return logitsOf(model.config, adapted, hidden(model.config, adapted, model.angles, list, position, null, checkpoint)[0]);
+        const [x, adapted] = adaptedHidden(given, tokens, Infinity);
+        return logitsOf(model.config, adapted, x);
+      }),
+    loss: (given, tokens, next, options) =>
+      tidy(() => {
+        const { ignoreIndex } = readOptions<LoraLossOptions>('llm.lora.loss', options, { ignoreIndex: 'integer' });
+        const [x] = adaptedHidden(given, tokens, ROWS);
+        const labels = internals.asTensor(next, op).astype('int32');
+        if (labels.size !== x.size / x.shape[2]!) throw new SinterError('shape', op, `needs as many next tokens as tokens: (${labels.shape.join(', ')})`);
+        const sum = lossOfRows(model.config, model.weights, x.reshape([-1, x.shape[2]!]), labels.reshape([-1]), ignoreIndex);
+        return sum.div(ignoreIndex === undefined ? labels.size : labels.notEqual(ignoreIndex).astype('float32').sum());
       }),
     merge: (given) => {
       check(given);
