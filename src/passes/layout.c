@@ -353,10 +353,9 @@ static bool next_runs(dims_walk *w) {
   return true;
 }
 
-/* Reshape x where something was computed in the shape that it shows; SN_NONE if it is not. */
-static sn_id base_of_reshape(const sn_match *m, sn_id x) {
-  if (!sn_match_is(m, x, SN_OP_reshape) || !sn_type_size(&sn_match_node(m, x)->type))
-    return SN_NONE;
+/* What was computed, where x is a view of it by the op; SN_NONE if it is not. */
+static sn_id base_of(const sn_match *m, sn_id x, sn_op view) {
+  if (!sn_match_is(m, x, view) || !sn_type_size(&sn_match_node(m, x)->type)) return SN_NONE;
   const sn_id base = sn_match_input(m, x, 0);
   const sn_op op = sn_match_node(m, base)->op;
   const sn_op_class kind = sn_op_describe(op)->kind;
@@ -407,7 +406,7 @@ static sn_id move_along(const sn_match *m, sn_id x, const sn_type *to) {
 static sn_id reshape_after_arithmetic(const sn_match *m) {
   if (!sn_op_is_elementwise(m->op)) return SN_NONE;
   sn_id base = SN_NONE, in[SN_MAX_ARITY];
-  for (uint32_t k = 0; k < m->n && base == SN_NONE; k++) base = base_of_reshape(m, m->x[k]);
+  for (uint32_t k = 0; k < m->n && base == SN_NONE; k++) base = base_of(m, m->x[k], SN_OP_reshape);
   if (base == SN_NONE) return SN_NONE;
   const sn_type type = m->type;
   sn_type to = sn_match_node(m, base)->type;
@@ -420,7 +419,7 @@ static sn_id reshape_after_arithmetic(const sn_match *m) {
 
 /* sum(reshape x) = reshape sum(x): the same elements in the same order */
 static sn_id reshape_after_reduction(const sn_match *m) {
-  const sn_id base = base_of_reshape(m, m->x[0]);
+  const sn_id base = base_of(m, m->x[0], SN_OP_reshape);
   if (base == SN_NONE) return SN_NONE;
   uint64_t axes = 0;
   for (dims_walk w = {.a = in_type(m), .b = inner_type(m)}; next_runs(&w);) {
@@ -435,6 +434,38 @@ static sn_id reshape_after_reduction(const sn_match *m) {
   }
   const sn_type type = m->type;
   return axes ? sn_build_reshape(m->b, sn_build_reduce(m->b, m->op, base, axes), &type) : SN_NONE;
+}
+
+/* ---- transposes after what reads them -------------------------------------------------------- */
+
+/* f(transpose x, c) = transpose f(x, c): as with reshapes, f then has a place in the kernel of x. A
+ * transpose that others read stays with them: where it is reduced, f has a place there. */
+static sn_id transpose_after_arithmetic(const sn_match *m) {
+  int64_t perm[SN_MAX_RANK], back[SN_MAX_RANK];
+  uint32_t n = 0;
+  sn_type to = m->type;
+  sn_id in[SN_MAX_ARITY];
+  bool alone = true;
+  if (!sn_op_is_elementwise(m->op)) return SN_NONE;
+  for (uint32_t k = 0; k < m->n; k++) {
+    if (sn_match_is(m, m->x[k], SN_OP_broadcast)) continue;
+    const int64_t *attrs = sn_graph_attrs(sn_match_graph(m), m->x[k]);
+    if (base_of(m, m->x[k], SN_OP_transpose) == SN_NONE) return SN_NONE;
+    for (int i = 0; i < to.rank; i++) {
+      if (n && perm[i] != attrs[i]) return SN_NONE;
+      perm[i] = attrs[i];
+      back[attrs[i]] = i;
+      to.dims[attrs[i]] = m->type.dims[i];
+    }
+    alone = n++ || sn_match_single_use(m, (int)k);
+  }
+  if (!n || !alone) return SN_NONE;
+  const sn_type type = m->type;
+  const uint32_t rank = (uint32_t)type.rank;
+  for (uint32_t k = 0; k < m->n; k++)
+    in[k] = sn_match_view(m, SN_OP_transpose, m->x[k], back, rank, &to);
+  const sn_id y = sn_build_op(m->b, m->op, in, m->n, NULL, 0, &to);
+  return sn_match_view(m, SN_OP_transpose, y, perm, rank, &type);
 }
 
 /* clang-format off */
@@ -463,6 +494,7 @@ static const sn_rule rules[] = {
     SN_RULE(min, extremum_of_repeated),
     SN_RULE(COUNT, repeat_after_arithmetic),
     SN_RULE(COUNT, reshape_after_arithmetic),
+    SN_RULE(COUNT, transpose_after_arithmetic),
     SN_RULE(sum, reshape_after_reduction),
     SN_RULE(max, reshape_after_reduction),
     SN_RULE(min, reshape_after_reduction),
