@@ -28,26 +28,30 @@ static bool same_kernel(const sn_lowering *l, sn_id user, sn_id id) {
   return l->p->owner[user] == SN_NONE && l->p->set[user] == l->p->set[id];
 }
 
-/* Marks the nodes that others need in memory. A view is looked through by whoever reads it. */
-static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored) {
+/* Marks the nodes that others need in memory, and who does if it is one. A view is looked through
+ * by whoever reads it. */
+static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored, sn_id *reader) {
   const sn_id *x = sn_graph_inputs(l->g, user);
   for (uint32_t k = 0; k < l->g->nodes[user].n_inputs; k++) {
     const sn_id base = l->views[x[k]].base;
-    if (!stored[base] && l->p->set[base] != SN_NONE && !same_kernel(l, user, base))
-      stored[base] = SN_STORED_VALUE;
+    if (l->p->set[base] == SN_NONE || same_kernel(l, user, base)) continue;
+    reader[base] = stored[base] ? SN_NONE : user;
+    if (!stored[base]) stored[base] = SN_STORED_VALUE;
   }
 }
 
 static sn_status find_values(sn_lowering *l) {
   const sn_graph *g = l->g;
   uint8_t *stored;
+  sn_id *reader;
   size_t capacity = 0;
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&stored));
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *reader, (void **)&reader));
   for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = SN_STORED_OUTPUT;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     l->value_of[id] = SN_NONE;
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
-    if (l->live[id] && !is_view) mark_read(l, id, stored);
+    if (l->live[id] && !is_view) mark_read(l, id, stored, reader);
   }
   if (l->p->how.fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -59,6 +63,7 @@ static sn_status find_values(sn_lowering *l) {
       SN_TRY(add_value(l, id, stored[id] == SN_STORED_OUTPUT ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0,
                        &capacity));
   }
+  if (l->p->how.fusion) sn_lower_padded(l, reader);
   SN_TRY(
       sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
   l->out->n_outputs = g->n_outputs;
@@ -200,7 +205,7 @@ const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n) {
   return l->members + l->first_member[set];
 }
 
-static void space_of(sn_group *group, const sn_type *type) {
+void sn_lower_space(sn_group *group, const sn_type *type) {
   group->space_rank = type->rank;
   memcpy(group->space, type->dims, sizeof group->space);
 }
@@ -250,6 +255,8 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
     }
     sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
     sn_row_major(&space, target.strides);
+    const sn_id whole = l->out->values[value].node;
+    if (whole != nodes[i]) sn_lower_inside(l, whole, &target);
     SN_TRY(add_store(l, group, l->insn_of[nodes[i]], &target));
   }
   SN_TRY(
@@ -288,7 +295,7 @@ static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
   const sn_type *type = &l->g->nodes[x[0]].type;
   const int none = SN_MAX_RANK;
   group->kind = SN_GROUP_REDUCE;
-  space_of(group, &l->g->nodes[anchor].type);
+  sn_lower_space(group, &l->g->nodes[anchor].type);
   group->reduced[group->reduced_rank++] = type->dims[0];
   sn_body_builder b = {.l = l, .rank = type->rank + 1, .perm = {none}};
   for (int i = 1; i < type->rank; i++) b.perm[i] = i;
@@ -305,7 +312,7 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   const sn_type *type = &l->g->nodes[x].type;
   const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, anchor)[0];
   group->kind = SN_GROUP_REDUCE;
-  space_of(group, &l->g->nodes[anchor].type);
+  sn_lower_space(group, &l->g->nodes[anchor].type);
   sn_body_builder b = {.l = l, .rank = type->rank};
   int at = 0;
   for (int i = 0; i < type->rank; i++)
@@ -334,7 +341,7 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   const int rank = l->g->nodes[anchor].type.rank;
   sn_contraction *c = &group->contraction;
   group->kind = SN_GROUP_CONTRACTION;
-  space_of(group, &l->g->nodes[anchor].type);
+  sn_lower_space(group, &l->g->nodes[anchor].type);
   c->total_dtype = l->g->nodes[anchor].type.dtype;
   c->k = l->g->nodes[x[0]].type.dims[rank - 1];
   SN_TRY(sn_arena_alloc(l->arena, 2, sizeof *c->factors, (void **)&c->factors));
@@ -343,56 +350,9 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   return lower_post(l, set, group);
 }
 
-static sn_status new_group(sn_lowering *l, sn_group **out) {
+sn_status sn_lower_new_group(sn_lowering *l, sn_group **out) {
   *out = &l->out->groups[l->out->n_groups++];
   **out = (sn_group){.kind = SN_GROUP_MAP};
-  return SN_OK;
-}
-
-/* A copy of `from` (or, when it is SN_NONE, of a constant) into a part of node's buffer. */
-static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value,
-                            const sn_operand *target, const sn_type *space) {
-  sn_group *group;
-  SN_TRY(new_group(l, &group));
-  space_of(group, space);
-  sn_body_builder b = {.l = l, .rank = space->rank};
-  for (int i = 0; i < b.rank; i++) b.perm[i] = i;
-  const sn_insn fill = {
-      .kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype, .value = value};
-  SN_TRY(from == SN_NONE ? sn_lower_insn(&b, node, &fill) : sn_lower_source(&b, from));
-  SN_TRY(sn_lower_end_body(&b, &group->post));
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
-  group->stores[0] = (sn_store){.insn = 0, .target = *target};
-  group->n_stores = 1;
-  group->name = sn_op_describe(l->g->nodes[node].op)->name;
-  return SN_OK;
-}
-
-/* pad: the value everywhere, then the input into its places */
-static sn_status lower_pad(sn_lowering *l, sn_id id) {
-  const sn_type *type = &l->g->nodes[id].type;
-  const sn_id x = *sn_graph_inputs(l->g, id);
-  const int64_t *attrs = sn_graph_attrs(l->g, id);
-  sn_operand target = {.value = l->value_of[id], .dtype = type->dtype};
-  sn_row_major(type, target.strides);
-  SN_TRY(lower_copy(l, id, SN_NONE, sn_attr_double(attrs[2 * type->rank]), &target, type));
-  for (int i = 0; i < type->rank; i++) {
-    target.offset += attrs[i] * target.strides[i];
-    target.strides[i] *= attrs[type->rank + i];
-  }
-  return lower_copy(l, id, x, 0, &target, &l->g->nodes[x].type);
-}
-
-static sn_status lower_concat(sn_lowering *l, sn_id id) {
-  const sn_type *type = &l->g->nodes[id].type;
-  const int64_t axis = sn_graph_attrs(l->g, id)[0];
-  sn_operand target = {.value = l->value_of[id], .dtype = type->dtype};
-  sn_row_major(type, target.strides);
-  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++) {
-    const sn_id x = sn_graph_inputs(l->g, id)[k];
-    SN_TRY(lower_copy(l, id, x, 0, &target, &l->g->nodes[x].type));
-    target.offset += l->g->nodes[x].type.dims[axis] * target.strides[axis];
-  }
   return SN_OK;
 }
 
@@ -498,7 +458,7 @@ static sn_status lower_map(sn_lowering *l, size_t set, sn_group *group) {
     if (l->g->nodes[nodes[i]].op == SN_OP_concat) space = sn_type_scalar(space.dtype);
   for (size_t i = 0; i < n && space.rank; i++)
     SN_CHECK(l->g->env, sn_space_refine(&space, &l->g->nodes[nodes[i]].type));
-  space_of(group, &space);
+  sn_lower_space(group, &space);
   return lower_post(l, set, group);
 }
 
@@ -506,11 +466,11 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   const sn_id anchor = l->p->anchor[set];
   const sn_op_class kind =
       anchor == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[anchor].op)->kind;
-  if (kind == SN_CLASS_PAD) return lower_pad(l, anchor);
+  if (kind == SN_CLASS_PAD) return sn_lower_pad(l, anchor);
   if (kind == SN_CLASS_CONCAT && !sn_node_is_call(l->p->target, &l->g->nodes[anchor]))
-    return lower_concat(l, anchor);
+    return sn_lower_concat(l, anchor);
   sn_group *group;
-  SN_TRY(new_group(l, &group));
+  SN_TRY(sn_lower_new_group(l, &group));
   SN_TRY(name_group(l, set, group));
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
@@ -548,7 +508,7 @@ static sn_status list_members(sn_lowering *l) {
   return SN_OK;
 }
 
-/* A pad makes two groups, a concat of few one per input, everything else one. */
+/* A pad makes two groups at most for each axis, a concat of few one per input, everything else one. */
 static size_t count_groups(const sn_lowering *l) {
   size_t n = 0;
   for (size_t set = 0; set < l->p->n_sets; set++) {
@@ -557,7 +517,7 @@ static size_t count_groups(const sn_lowering *l) {
     if (node && node->op == SN_OP_concat && !sn_node_is_call(l->p->target, node))
       n += node->n_inputs;
     else
-      n += node && node->op == SN_OP_pad ? 2 : 1;
+      n += node && node->op == SN_OP_pad ? 2 + 2 * (size_t)node->type.rank : 1;
   }
   return n;
 }
@@ -612,8 +572,8 @@ static sn_status check_dtypes(sn_arena *scratch, const sn_graph *g, const sn_tar
   return SN_OK;
 }
 
-static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target, sn_fuse_options how,
-                         sn_groups *out) {
+static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target,
+                         sn_fuse_options how, sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
   SN_TRY(check_dtypes(scratch, g, target));

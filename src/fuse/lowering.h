@@ -78,6 +78,19 @@ sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group);
 sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group);
 double sn_call_flops(const sn_group *group);
 
+/* lower_parts.c: a group for each part of the node's buffer. */
+sn_status sn_lower_pad(sn_lowering *l, sn_id id);
+sn_status sn_lower_concat(sn_lowering *l, sn_id id);
+
+/* What a pad alone reads (reader: per node the only one, or SN_NONE) gets the buffer of the pad, and
+ * where it lies there. */
+void sn_lower_padded(sn_lowering *l, const sn_id *reader);
+void sn_lower_inside(const sn_lowering *l, sn_id pad, sn_operand *target);
+
+/* One more group, a map so far; and its space. */
+sn_status sn_lower_new_group(sn_lowering *l, sn_group **out);
+void sn_lower_space(sn_group *group, const sn_type *type);
+
 /* Control flow as a group. */
 sn_status sn_lower_control(sn_lowering *l, size_t set, sn_group *group);
 

@@ -380,6 +380,52 @@ static void text_of_concat_pad_and_slice(void **state) {
   lab_close(&l);
 }
 
+/* What a kernel makes for a pad alone is written where it goes; what stands around it is filled in. */
+static void what_is_padded_is_not_copied(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(2, 3)), e = UNARY(exp, x);
+  const sn_type padded = F32(4, 6);
+  const int64_t attrs[] = {1, 0, 1, 1, sn_double_attr(5)}, spread[] = {0, 0, 3, 2, 0};
+  OUTPUTS(&l, sn_build_op(&l.b, SN_OP_pad, &e, 1, attrs, 5, &padded));
+  expect_groups(&l, "k0 map exp space(2, 3)\n"
+                    "    v0 = b0[0, 3, 1] : float32\n"
+                    "    v1 = exp v0 : float32\n"
+                    "    b2[6, 6, 1] = v1\n"
+                    "k1 map pad space(6)\n"
+                    "    v0 = 5 : float32\n"
+                    "    b2[0, 1] = v0\n"
+                    "    b2[18, 1] = v0\n"
+                    "k2 map pad space(2, 3)\n"
+                    "    v0 = 5 : float32\n"
+                    "    b2[9, 6, 1] = v0\n"
+                    "return b2\n");
+  const sn_type rows = F32(4, 3);
+  OUTPUTS(&l, sn_build_op(&l.b, SN_OP_pad, &e, 1, attrs, 5, &rows));
+  expect_kernels(&l, 2, 0, 0);
+  OUTPUTS(&l, e, sn_build_op(&l.b, SN_OP_pad, &e, 1, attrs, 5, &rows));
+  expect_kernels(&l, 3, 0, 0); /* the caller has it, too: everywhere, then a copy */
+  const sn_type wide = F32(4, 5);
+  OUTPUTS(&l, sn_build_op(&l.b, SN_OP_pad, &e, 1, spread, 5, &wide));
+  expect_kernels(&l, 3, 0, 0);
+  lab_close(&l);
+}
+
+/* The second product's kernel makes a number again from what a pad reads, too. */
+static void what_is_padded_is_read_again(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type padded = F32(6, 4);
+  const int64_t attrs[] = {1, 0, 1, 1, 0};
+  const sn_id x = input(&l, F32(4, 4)), e = UNARY(exp, x), less = UNARY(neg, e);
+  const sn_id product = sn_build_matmul(&l.b, sn_build_matmul(&l.b, x, x), x);
+  OUTPUTS(&l, sn_build_op(&l.b, SN_OP_pad, &e, 1, attrs, 5, &padded), BINARY(mul, product, less));
+  expect_kernels(&l, 3, 0, 2);
+  lab_close(&l);
+}
+
 static void an_index_needs_no_memory(void **state) {
   (void)state;
   lab l;
@@ -750,6 +796,8 @@ int main(void) {
       cmocka_unit_test(text_of_a_reduction),
       cmocka_unit_test(a_stack_keeps_rows_out),
       cmocka_unit_test(text_of_concat_pad_and_slice),
+      cmocka_unit_test(what_is_padded_is_not_copied),
+      cmocka_unit_test(what_is_padded_is_read_again),
       cmocka_unit_test(an_index_needs_no_memory),
       cmocka_unit_test(dimensions_are_merged),
       cmocka_unit_test(cuts_have_reasons),
