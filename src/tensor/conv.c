@@ -199,6 +199,8 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   const bool moved = l.options.channels_first;
   sn_tensor *in = sn_note(sn_as_dtype(x, dtype)), *w = sn_note(sn_as_dtype(filter, dtype));
   if (moved) in = sn_note(move_axis(in, 1, axes + 1));
+  /* Products of each channel by itself read the filter at every place: channels lie side by side. */
+  if (l.groups > 1 && w && w->op == SN_OP_transpose) w = sn_unary(SN_OP_copy, w);
   if (!transposed) in = shift(&l, in, false);
   if (!in || !w) return sn_finish(&t, NULL);
   int64_t attrs[SN_CONV_ATTRS(MOST)];

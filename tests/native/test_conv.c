@@ -595,6 +595,55 @@ static void a_normalised_layer_is_one_kernel(void **state) {
   assert_in_range(arena, 1, 64 * ((F * sizeof(float) + 63) / 64));
 }
 
+enum { BLOCK_IN = 3, BLOCK_INNER = 8, BLOCK_SIZE = 6 };
+
+/* An inverted residual of channels first, as files of ONNX have it; `seen` is told of every value. */
+static sn_tensor *inverted_residual(sn_tensor *const *in, void (*seen)(sn_tensor *)) {
+  const sn_window_options one = {.channels_first = true};
+  const sn_window_options each = {
+      .channels_first = true, .padding = SN_PADDING_SAME, .groups = BLOCK_INNER};
+  sn_tensor *zero = sn_scalar(f.ctx, 0), *six = sn_scalar(f.ctx, 6), *y = in[0];
+  const int perm[] = {2, 3, 1, 0};
+  for (int i = 1; i < 6; i += 2) {
+    sn_tensor *w = sn_transpose(in[i], perm);
+    seen(w);
+    seen(y = sn_conv(y, w, 2, i == 3 ? &each : &one));
+    seen(y = sn_add(y, in[i + 1]));
+    if (i < 5) seen(y = sn_minimum(sn_maximum(y, zero), six));
+  }
+  return sn_add(sn_mul(y, y), y); /* two readers of one transpose, and two that are alike */
+}
+
+static void in_memory(sn_tensor *t) { assert_non_null(sn_data(t)); }
+static void not_yet(sn_tensor *t) { assert_non_null(t); }
+
+/* Biases, clips and what follows go with the products, whatever the order of axes; what is padded is
+ * written where it goes. Kernels: the filter's channels side by side, the first product, what stands
+ * around its result (2), the other two products as a chain, and a copy in the order of axes. */
+static void channels_first_is_as_good_as_last(void **state) {
+  (void)state;
+  const int64_t dims[][4] = {{2, BLOCK_IN, BLOCK_SIZE, BLOCK_SIZE},
+                             {BLOCK_INNER, BLOCK_IN, 1, 1},
+                             {1, BLOCK_INNER, 1, 1},
+                             {BLOCK_INNER, 1, 3, 3},
+                             {1, BLOCK_INNER, 1, 1},
+                             {BLOCK_IN, BLOCK_INNER, 1, 1},
+                             {1, BLOCK_IN, 1, 1}};
+  enum { N = 7, POINTS = 2 * BLOCK_IN * BLOCK_SIZE * BLOCK_SIZE };
+  sn_tensor *in[N], *given[N];
+  size_t arena;
+  for (int i = 0; i < N; i++) {
+    in[i] = sn_placeholder(f.ctx, SN_F32, 4, dims[i]);
+    given[i] = sn_sin(ramp(f.ctx, 4, dims[i], 1));
+    in_memory(given[i]);
+  }
+  assert_int_equal(kernels_of(in, N, inverted_residual(in, not_yet), &arena), 6);
+  float fused[POINTS], plain[POINTS];
+  assert_int_equal(sn_read(inverted_residual(given, not_yet), fused, sizeof fused), SN_OK);
+  assert_int_equal(sn_read(inverted_residual(given, in_memory), plain, sizeof plain), SN_OK);
+  assert_memory_equal(fused, plain, sizeof plain);
+}
+
 /* A matrix of its own per position of a padded axis: batches begin outside, too. */
 static void padded_batches(void **state) {
   (void)state;
@@ -702,14 +751,23 @@ static void scalar_padded_and_multiplied(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
-      TEST(spread_inputs_are_plain_loops),       TEST(no_zeros_are_weighed),
-      TEST(fewer_products_are_plain_loops),      TEST(fewer_products_are_asked_for),
-      TEST(an_infinity_stays_in_its_tiles),      TEST(an_infinite_tap_reaches_its_results_only),
-      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
-      TEST(a_normalised_layer_is_one_kernel),    TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops),
+      TEST(random_pools_are_plain_loops),
+      TEST(spread_inputs_are_plain_loops),
+      TEST(no_zeros_are_weighed),
+      TEST(fewer_products_are_plain_loops),
+      TEST(fewer_products_are_asked_for),
+      TEST(an_infinity_stays_in_its_tiles),
+      TEST(an_infinite_tap_reaches_its_results_only),
+      TEST(pools_step_by_their_window),
+      TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),
+      TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel),
+      TEST(channels_first_is_as_good_as_last),
+      TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),
+      TEST(sizes_that_overflow_are_refused_at_once),
       TEST(scalar_padded_and_multiplied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
