@@ -111,6 +111,7 @@ static sn_id shaped(lab *l, sn_op op, sn_id a, int rank, const int64_t *dims) {
 }
 #define RESHAPE(a, ...) shaped(l, SN_OP_reshape, (a), DIMS(__VA_ARGS__))
 #define CUBE(a) RESHAPE(a, 4, 6, S) /* the matrix, its rows in 4 x 6 */
+#define CROSS(a) TR(U(exp, a), 1, 0)
 #define REPEAT(a, ...) shaped(l, SN_OP_broadcast, (a), DIMS(__VA_ARGS__))
 
 /* rows [begin, begin + n step) of a matrix */
@@ -274,6 +275,14 @@ static sn_id softmax_of(lab *l, sn_id x) {
   ROW(layout, F32, RED(sum, CUBE(U(exp, x)), 3), "sum(exp(x))")                        \
   ROW(layout, F32, RED(max, CUBE(U(exp, x)), 4), "reshape(max(exp(x)))")               \
   ROW(layout, F32, RED(sum, CUBE(U(exp, x)), 1), LEAVE)                                \
+  ROW(layout, F32, B(mul, CROSS(x), N(2)), "transpose(mul(2, exp(x)))")                \
+  ROW(layout, F32, U(neg, TR(x, 1, 0)), LEAVE)                                         \
+  ROW(layout, F32, B(sub, CROSS(x), CROSS(y)), "transpose(sub(exp(x), exp(y)))")       \
+  ROW(layout, F32, TR(U(neg, U(abs, CROSS(x))), 1, 0), "neg(abs(exp(x)))")             \
+  ROW(layout, F32, B(add, CROSS(x), y), LEAVE)                                         \
+  ROW(layout, F32, B(add, CROSS(x), REPEAT(RED(max, y, 1), S, S)),                     \
+      "transpose(add(exp(x), transpose(broadcast(max(y)))))")                          \
+  ROW(layout, F32, B(sub, CROSS(x), REPEAT(RED(max, CROSS(x), 1), S, S)), LEAVE)       \
   ROW(fold, F32, B(mul, N(3), U(exp, N(0))), "3")                                      \
   ROW(fold, F32, RED(sum, N(0.5), 3), "288")                                           \
   ROW(fold, F32, RED(sum, N(-0.0), 3), "0")                                            \
