@@ -61,11 +61,6 @@ export class Value {
     this.#file = file ?? null;
   }
 
-  /** Whether it is a weight of the file, whose elements are there whenever they are asked for. */
-  get isWeight(): boolean {
-    return this.#file !== null;
-  }
-
   get rank(): number {
     return this.shape.length;
   }

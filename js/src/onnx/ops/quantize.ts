@@ -5,7 +5,7 @@ import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
 import { countOf } from '../tensors.js';
 import { dtypeOf, floatForm, INT32, INT8, isIntegerType, rangeOf, UINT8 } from '../types.js';
-import { known, made, type Value } from '../value.js';
+import { made, type Value } from '../value.js';
 import { toSmallFloat } from './cast.js';
 import { convolved, perChannel } from './convolution.js';
 import { axisOf } from './shape.js';
@@ -80,8 +80,6 @@ interface Bytes {
   t: Tensor;
   /** What they are counted from; null: 0. */
   zero: Tensor | null;
-  /** Sums along the axis of the product's terms. */
-  sums: () => Tensor;
 }
 
 /** One for each row of the left, as it meets a product with rows. */
@@ -89,42 +87,26 @@ const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t
 
 /**
  * The left factor of a product is uint8 and the right one int8, which machines multiply: those of the other sign move by 128,
- * with their zero point.
+ * with their zero point. Of weights this, and their sums, are computed once for a program.
  */
-function inBytes(x: Value, zero: Value | undefined, type: number, axis: number, keepdims: boolean): Bytes {
+function inBytes(x: Value, zero: Value | undefined, type: number): Bytes {
   const move = x.type === type ? 0 : type === UINT8 ? 128 : -128;
   const moved = (t: Tensor): Tensor => (move === 0 ? t : sn.add(t.astype('int32'), move));
   const isZero = zero ? zero.host && zero.numbers.every((z) => z + move === 0) : move === 0;
   const from = isZero ? null : zero ? moved(zero.t.astype('int32')) : sn.tensor(move, { dtype: 'int32' });
-  if (!x.isWeight) {
-    const t = moved(x.t).astype(dtypeOf(type));
-    return { t, zero: from, sums: () => sn.sum(t.astype('int32'), { axis, keepdims }) };
-  }
-  // Of weights both are computed once, when the program is made.
-  const elements = x.elements as ArrayLike<number>;
-  const t = move === 0 ? x.t : known(type, x.shape, Int16Array.from(elements, (v) => v + move)).t;
-  return { t, zero: from, sums: () => summed(elements, x.shape, axis, move, keepdims) };
-}
-
-/** Sums of elements along an axis, each moved. */
-function summed(elements: ArrayLike<number>, shape: readonly number[], axis: number, move: number, keepdims: boolean): Tensor {
-  const [length, inner] = [shape[axis]!, countOf(shape.slice(axis + 1))];
-  const sums = new Int32Array(countOf(shape.slice(0, axis)) * inner).fill(length * move);
-  for (let i = 0; i < elements.length; i++) sums[Math.floor(i / (length * inner)) * inner + (i % inner)]! += elements[i]!;
-  return known(INT32, shape.flatMap((size, i) => (i !== axis ? size : keepdims ? 1 : [])), sums).t;
+  return { t: moved(x.t).astype(dtypeOf(type)), zero: from };
 }
 
 /** Sums of products, each number less its zero point: (a - p)(b - q) = ab - pb - q(a - p). */
 function product(a: Value, aZero: Value | undefined, b: Value, bZero: Value | undefined): Tensor {
-  const [along, down] = [a.rank - 1, Math.max(b.rank - 2, 0)];
-  const left = inBytes(a, aZero, UINT8, along, b.rank > 1);
-  const right = inBytes(b, bZero, INT8, down, a.rank > 1);
+  const [left, right] = [inBytes(a, aZero, UINT8), inBytes(b, bZero, INT8)];
+  const [x, y] = [left.t.astype('int32'), right.t.astype('int32')];
   const p = left.zero && b.rank > 1 ? byRows(left.zero) : left.zero;
-  const q = right.zero;
-  const sum = sn.matmul(left.t.astype('int32'), right.t.astype('int32'));
-  const less = p ? sn.sub(sum, sn.mul(right.sums(), p)) : sum;
-  if (!q) return less;
-  return sn.sub(less, sn.mul(p ? sn.sub(left.sums(), sn.mul(p, a.shape[along]!)) : left.sums(), q));
+  let sum = sn.matmul(x, y);
+  if (p) sum = sn.sub(sum, sn.mul(sn.sum(y, { axis: Math.max(b.rank - 2, 0), keepdims: a.rank > 1 }), p));
+  if (!right.zero) return sum;
+  const rows = sn.sum(x, { axis: -1, keepdims: b.rank > 1 });
+  return sn.sub(sum, sn.mul(p ? sn.sub(rows, sn.mul(p, a.shape[a.rank - 1]!)) : rows, right.zero));
 }
 
 /** So many products of numbers of 8 bits float32 adds up exactly. */
