@@ -581,33 +581,6 @@ static void a_matmul_of_numbers_reads_memory(void **state) {
   lab_close(&l);
 }
 
-/* As whole numbers if the product is one of those and both are; as float32 but one of them is. */
-static void factors_of_bytes_are_read_as_such(void **state) {
-  (void)state;
-  static const struct {
-    sn_dtype a, b, total, read_a, read_b;
-  } cases[] = {{SN_U8, SN_I8, SN_I32, SN_U8, SN_I8},    {SN_I8, SN_U8, SN_I32, SN_I8, SN_U8},
-               {SN_U8, SN_I32, SN_I32, SN_I32, SN_I32}, {SN_U8, SN_I8, SN_F32, SN_F32, SN_I8},
-               {SN_U8, SN_F16, SN_F32, SN_U8, SN_F16},  {SN_F16, SN_U8, SN_I32, SN_I32, SN_I32}};
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    lab l;
-    lab_open(&l, true);
-    sn_type a = F32(3, 4), b = F32(5, 4);
-    a.dtype = cases[i].a;
-    b.dtype = cases[i].b;
-    const sn_id x = sn_build_cast(&l.b, SN_OP_astype, input(&l, a), cases[i].total);
-    const sn_id y = sn_build_cast(&l.b, SN_OP_astype, input(&l, b), cases[i].total);
-    OUTPUTS(&l, sn_build_matmul(&l.b, x, sn_build_swap_last(&l.b, y)));
-    const sn_groups groups = cut_graph(&l, true);
-    const sn_contraction *c = &groups.groups[groups.n_groups - 1].contraction;
-    assert_int_equal(groups.groups[groups.n_groups - 1].kind, SN_GROUP_CONTRACTION);
-    assert_int_equal(c->total_dtype, cases[i].total);
-    assert_int_equal(c->factors[0].dtype, cases[i].read_a);
-    assert_int_equal(c->factors[1].dtype, cases[i].read_b);
-    lab_close(&l);
-  }
-}
-
 /* Of few points, and nobody but one product needs it. */
 static void a_map_before_a_product(void **state) {
   (void)state;
@@ -805,7 +778,6 @@ int main(void) {
       cmocka_unit_test(a_reshape_that_cannot_be_a_view_is_a_copy),
       cmocka_unit_test(reshapes_share_a_nest),
       cmocka_unit_test(a_matmul_of_numbers_reads_memory),
-      cmocka_unit_test(factors_of_bytes_are_read_as_such),
       cmocka_unit_test(a_map_before_a_product),
       cmocka_unit_test(merged_axes_are_read_in_place),
       cmocka_unit_test(merged_batches_are_read_in_place),
