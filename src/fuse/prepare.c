@@ -112,13 +112,13 @@ static bool is_of_bytes(const sn_graph *g, sn_id x) {
 static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
   const sn_dtype total = sn_build_type(&r->to, x[0])->dtype;
   const bool bytes = is_of_bytes(r->to.graph, x[0]) && is_of_bytes(r->to.graph, x[1]);
-  const bool may[] = {bytes ? total == SN_I32 : total == SN_F32,
-                      total == SN_F32 || (bytes && total == SN_I32)};
+  const bool whole = bytes && total == SN_I32;
+  const bool may[] = {whole || (!bytes && total == SN_F32), whole || total == SN_F32};
   sn_id y[2];
-  for (int k = 0; k < 2; k++) {
-    y[k] = may[k] ? before_cast(r, x[k]) : SN_NONE;
-    if (y[k] == SN_NONE) y[k] = in_memory(r, x[k]) ? x[k] : copy(r, x[k]);
-  }
+  for (int k = 0; k < 2; k++) y[k] = may[k] ? before_cast(r, x[k]) : SN_NONE;
+  const bool neither = whole && (y[0] == SN_NONE || y[1] == SN_NONE);
+  for (int k = 0; k < 2; k++)
+    if (y[k] == SN_NONE || neither) y[k] = in_memory(r, x[k]) ? x[k] : copy(r, x[k]);
   return y[0] == x[0] && y[1] == x[1] ? SN_NONE : sn_build_matmul(&r->to, y[0], y[1]);
 }
 
