@@ -68,22 +68,21 @@ static sn_id small_source(const sn_graph *g, sn_id x) {
   return SN_NONE;
 }
 
-/* The same for a view of a cast: the view of what it is a cast of. Not windows, as they overlap and
- * packing would cast an element several times. */
+/* Views behind which a cast may stand. Not windows, as they overlap and packing would cast an
+ * element several times. */
+static bool shows_a_cast(sn_op op) {
+  return op == SN_OP_reshape || op == SN_OP_transpose || op == SN_OP_broadcast || op == SN_OP_slice;
+}
+
+/* The same for a view of a cast: the view of what it is a cast of. */
 static sn_id before_cast(sn_rewrite *r, sn_id x) {
   const prepare *p = r->user;
   const sn_graph *g = r->to.graph;
   const sn_node node = g->nodes[x];
   int64_t attrs[SN_MAX_ATTRS];
   sn_nest axes[SN_MAX_RANK];
-  switch (node.op) {
-  case SN_OP_astype: return small_source(g, x);
-  case SN_OP_reshape:
-  case SN_OP_transpose:
-  case SN_OP_broadcast:
-  case SN_OP_slice: break;
-  default: return SN_NONE;
-  }
+  if (node.op == SN_OP_astype) return small_source(g, x);
+  if (!shows_a_cast(node.op)) return SN_NONE;
   const sn_id source = before_cast(r, *sn_graph_inputs(g, x));
   if (source == SN_NONE || (r->to.status = update_views(r))) return SN_NONE;
   const sn_type *from = &r->to.graph->nodes[source].type;
@@ -96,15 +95,9 @@ static sn_id before_cast(sn_rewrite *r, sn_id x) {
 
 /* Whether x is a view of a cast of whole numbers of a small dtype. */
 static bool is_of_bytes(const sn_graph *g, sn_id x) {
-  for (;; x = *sn_graph_inputs(g, x)) switch (g->nodes[x].op) {
-    case SN_OP_reshape:
-    case SN_OP_transpose:
-    case SN_OP_broadcast:
-    case SN_OP_slice: continue;
-    default:
-      x = small_source(g, x);
-      return x != SN_NONE && sn_dtype_wide(g->nodes[x].type.dtype) == SN_I32;
-    }
+  while (shows_a_cast(g->nodes[x].op)) x = *sn_graph_inputs(g, x);
+  x = small_source(g, x);
+  return x != SN_NONE && sn_dtype_wide(g->nodes[x].type.dtype) == SN_I32;
 }
 
 /* A factor is read as the small dtype that it is cast from: packing casts. Of two that are whole numbers the product is int32

@@ -191,13 +191,15 @@ static void emit_kernel(micro_kernel m) {
 /* Of each form those for fewer rows first, and then the one that is called. Elements of bytes have one form. */
 static sn_gemm_ukr emit_forms(micro_kernel m) {
   const uint32_t first = m.w->n_functions, last = (uint32_t)m.mr / PAIR - 1;
-  for (int form = 0; form < (m.of->together > 1 ? 1 : FORMS); form++, m.lists = true) {
+  const int forms = m.of->together > 1 ? 1 : FORMS;
+  for (int form = 0; form < forms; form++, m.lists = true) {
     m.fewer = m.w->n_functions;
     for (m.rows = PAIR; m.rows <= m.mr; m.rows += PAIR) emit_kernel(m);
   }
   /* Places are counted from the module's first one. */
   return (sn_gemm_ukr){.run = (sn_gemm_ukr_fn *)(uintptr_t)(first + last),
-                       .run_rows = (sn_gemm_ukr_fn *)(uintptr_t)(first + 2 * last + 1),
+                       .run_rows =
+                           (sn_gemm_ukr_fn *)(uintptr_t)(forms > 1 ? first + 2 * last + 1 : 0),
                        .isa = sn_isa_detect(),
                        .dtype = m.of->dtype,
                        .mr = m.mr,
@@ -224,7 +226,7 @@ static uint32_t emit_all(sn_wasm *w, bool fused, sn_gemm_run_time *out) {
 static void move_to(sn_gemm_ukr *ukr, uint32_t first) {
   if (!ukr->mr) return;
   ukr->run = (sn_gemm_ukr_fn *)(first + (uintptr_t)ukr->run);
-  ukr->run_rows = (sn_gemm_ukr_fn *)(first + (uintptr_t)ukr->run_rows);
+  if (ukr->run_rows) ukr->run_rows = (sn_gemm_ukr_fn *)(first + (uintptr_t)ukr->run_rows);
 }
 
 sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_gemm_run_time *out) {

@@ -59,8 +59,7 @@ typedef struct sn_gemm {
   /* set by the caller */
   sn_dtype dtype; /* SN_F32, SN_F64 or SN_I32 */
   int64_t m, n, k;
-  int64_t
-      of_bytes; /* 0, or terms of bytes: k follows from them, elements of several terms each (ukr.h) */
+  int64_t of_bytes; /* 0, or how many terms of bytes: k follows, of several in an element (ukr.h) */
   sn_gemm_walk a, b;
   sn_gemm_blocks blocks; /* then b says how long its rows are, and no more */
   int64_t segments;      /* 0, or about how many parts of k are to be summed apart */

@@ -92,8 +92,7 @@ typedef struct sn_kernel {
   size_t *phase_offset; /* of each phase's strips in worker memory */
   sn_reduce_plan reduce;
   sn_row_plan row;
-  sn_product_plan
-      *product; /* of a contraction, and of blocks that are multiplied with unpacked; else NULL */
+  sn_product_plan *product; /* of a contraction, and of matmul_dequantized; else NULL */
   const sn_gemm_run_time *gemm_run_time; /* whose kernel the product has, or NULL */
   sn_packed packed;
   sn_code code;

@@ -19,7 +19,8 @@
  *   k >= 0
  *
  * Bytes. Of kernels for int8 and uint8 an element of 32 bits holds so many terms (`together`), those of lower p in its lower
- * bits: 2 int16 each, or 4 bytes, which are uint8 in A and int8 in B. Its product is the sum of theirs, exact in int32.
+ * bits: 2 int16 each, or 4 bytes, which are uint8 in A and int8 in B. Its product is the sum of theirs, exact in int32. Their
+ * rows are always packed.
  *
  * Rows. A left side whose rows lie along k need not be packed: run_rows is the same kernel with a
  * list of runs of k in the place of A's panel, whose lengths add up to k. A run is
