@@ -21,20 +21,28 @@ typedef struct sn_block_layout {
   const char *name;
   uint16_t numbers, bytes; /* of a block */
   bool has_min;            /* else min is -0, which changes no number */
+  /* where in a block the low bits of its numbers begin, and those above them if they lie apart; what numbers of small blocks
+   * are counted from */
+  uint8_t low, high, zero;
 } sn_block_layout;
 
 /* Here, so that what is made for one kind knows them when it is compiled. */
 static const sn_block_layout sn_block_layouts[] = {
-    [SN_BLOCK_Q4_0] = {"Q4_0", 32, 18, false},  [SN_BLOCK_Q4_1] = {"Q4_1", 32, 20, true},
-    [SN_BLOCK_Q5_0] = {"Q5_0", 32, 22, false},  [SN_BLOCK_Q5_1] = {"Q5_1", 32, 24, true},
-    [SN_BLOCK_Q8_0] = {"Q8_0", 32, 34, false},  [SN_BLOCK_Q4_K] = {"Q4_K", 256, 144, true},
-    [SN_BLOCK_Q5_K] = {"Q5_K", 256, 176, true}, [SN_BLOCK_Q6_K] = {"Q6_K", 256, 210, false},
+    [SN_BLOCK_Q4_0] = {"Q4_0", 32, 18, false, 2, 0, 8},
+    [SN_BLOCK_Q4_1] = {"Q4_1", 32, 20, true, 4, 0, 0},
+    [SN_BLOCK_Q5_0] = {"Q5_0", 32, 22, false, 6, 2, 16},
+    [SN_BLOCK_Q5_1] = {"Q5_1", 32, 24, true, 8, 4, 0},
+    [SN_BLOCK_Q8_0] = {"Q8_0", 32, 34, false, 2, 0, 0},
+    [SN_BLOCK_Q4_K] = {"Q4_K", 256, 144, true, 16, 0, 0},
+    [SN_BLOCK_Q5_K] = {"Q5_K", 256, 176, true, 48, 16, 0},
+    [SN_BLOCK_Q6_K] = {"Q6_K", 256, 210, false, 0, 128, 0},
 };
+
+#define SN_BLOCK_KINDS (sizeof sn_block_layouts / sizeof *sn_block_layouts)
 
 /* NULL of a kind that there is not. */
 static inline const sn_block_layout *sn_block_layout_of(int64_t kind) {
-  const int64_t kinds = (int64_t)(sizeof sn_block_layouts / sizeof *sn_block_layouts);
-  return kind >= 0 && kind < kinds ? &sn_block_layouts[kind] : NULL;
+  return kind >= 0 && kind < (int64_t)SN_BLOCK_KINDS ? &sn_block_layouts[kind] : NULL;
 }
 
 typedef struct sn_block_part {

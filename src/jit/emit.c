@@ -79,11 +79,22 @@ void sn_emit_block(sn_wasm *w, sn_wasm_op op) {
 
 #define MOST_ALIGN 2
 
+static void put_memory(sn_wasm *w, sn_wasm_op op, uint32_t align, uint32_t offset) {
+  put_op(w, op, 0);
+  put_byte(w, &w->body, align);
+  put_u32(w, &w->body, offset);
+}
+
 void sn_emit_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset) {
   const uint8_t align = sn_wasm_rows[op].align;
-  put_op(w, op, 0);
-  put_byte(w, &w->body, align < MOST_ALIGN ? align : MOST_ALIGN);
-  put_u32(w, &w->body, offset);
+  put_memory(w, op, align < MOST_ALIGN ? align : MOST_ALIGN, offset);
+}
+
+void sn_emit_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset) { put_memory(w, op, 0, offset); }
+
+void sn_emit_lane_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane) {
+  put_memory(w, op, 0, offset);
+  put_byte(w, &w->body, lane);
 }
 
 void sn_emit_lane_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane) {

@@ -17,6 +17,7 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
       .fold = (sn_fold_code *)function_at(module, functions->of[SN_JIT_FOLD]),
       .columns = (sn_columns_code *)function_at(module, functions->of[SN_JIT_COLUMNS]),
       .rows = (sn_rows_code *)function_at(module, functions->of[SN_JIT_ROWS]),
+      .blocks = (sn_blocks_code *)function_at(module, functions->of[SN_JIT_BLOCKS]),
   };
 }
 

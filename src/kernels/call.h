@@ -15,7 +15,7 @@
 #define SN_KERNELS_CALL_H
 
 #include "fuse/group.h"
-#include "graph/quant_blocks.h"
+#include "kernels/quant_rows.h"
 
 typedef struct sn_call_plan {
   int64_t points;        /* of the space, inner lines not counted */
@@ -29,11 +29,14 @@ typedef struct sn_call_plan {
 
 /* Of a call over quantised blocks: kernel_blocks.c. */
 typedef struct sn_blocks_plan {
-  const struct sn_quant_kernels *kernels;
+  const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
+  bool few;                            /* rows of x: each worker quantises them on its own */
+  sn_quant_form form;                  /* of them for code made at run time */
   int64_t unit;                        /* rows of blocks, and of x in its own stage */
-  size_t scales_offset, totals_offset; /* of x, in shared memory, behind its q */
-  size_t unpacked_offset; /* of the scales of rows of blocks, in worker memory, behind their q */
+  size_t scales_offset, totals_offset; /* of x, in shared memory or a worker's, behind its q */
+  size_t unpacked_offset;              /* of rows of blocks, in worker memory */
+  size_t unpacked_scales_offset;
 } sn_blocks_plan;
 
 /* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */

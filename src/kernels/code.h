@@ -13,6 +13,8 @@
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_COLUMN_UNIT;
  *             memory: laid out as in kernel_row.c
+ *   blocks    out[i] = row i of quantised blocks, at rows + i * bytes, times a row of x in bytes
+ *             (quant_rows.h), for i < n
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each worker asks `ready` before it calls: that
@@ -31,6 +33,8 @@ typedef void sn_columns_code(void *const *values, void *memory, void *acc, int32
                              int32_t from, int32_t to);
 typedef void sn_rows_code(void *const *values, void *memory, int32_t first, int32_t n,
                           int32_t length);
+typedef void sn_blocks_code(const uint8_t *rows, int32_t bytes, int32_t n, const int8_t *q,
+                            const float *scales, const int32_t *totals, int32_t parts, float *out);
 
 typedef struct sn_code {
   const void *module; /* NULL: there is none */
@@ -42,6 +46,7 @@ typedef struct sn_code {
   sn_fold_code *fold;
   sn_columns_code *columns;
   sn_rows_code *rows;
+  sn_blocks_code *blocks;
 } sn_code;
 
 /* The code if this worker can call it, else NULL. */

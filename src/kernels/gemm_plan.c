@@ -69,6 +69,11 @@ bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours) {
   return exact;
 }
 
+const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made) {
+  if (!made || !made->fours.run || !made->ready(made->module)) return NULL;
+  return sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : NULL;
+}
+
 const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
   for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];

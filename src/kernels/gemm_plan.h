@@ -99,6 +99,9 @@ const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa);
 /* Whether a kernel of four terms has their exact sums: the instruction that it is made of does on some machines. */
 bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours);
 
+/* The one made at run time, if there is one that this worker can call and that is exact; else NULL. */
+const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made);
+
 /* Fills the second half of *g, for this micro-kernel of g->dtype or a smaller one of the same bits:
  * where that reads the left side where it lies, or computes half as much beside C. */
 void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr);

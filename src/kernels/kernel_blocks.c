@@ -1,12 +1,14 @@
 /* kernel_blocks.c - calls over rows of quantised blocks (quant_rows.h):
  *
  *   dequantize_blocks    1 stage    unit: some rows
- *   matmul_blocks        2 stages   unit: some rows of x, quantised into shared memory;
+ *   matmul_blocks        1 stage    unit: some rows of blocks, with the few rows of x of their matrix, which each
+ *                                   worker quantises on its own;
+ *                        2 stages   for more of them: unit: some rows of x, quantised into shared memory;
  *                                   then unit: some rows of blocks, with all rows of x of their matrix
  *   matmul_dequantized   1 stage    unit: a tile of a product (gemm.h) whose B is packed from blocks
  *
  * So in matmul_blocks each row of blocks is read once, whatever the number of rows of x. For few of them it is multiplied
- * as it is read, for more of them four rows are unpacked at a time. */
+ * as it is read, by code made at run time where there is some; for more of them four rows are unpacked at a time. */
 #include "base/size.h"
 #include "kernels/kernel.h"
 #include "kernels/quant_rows.h"
@@ -14,6 +16,8 @@
 
 /* Products, or numbers, of a unit: enough to outweigh its dispatch. */
 #define UNIT_WORK 32768
+/* Rows of blocks that outweigh quantising x again. */
+#define FEW_UNIT 32
 /* Rows of x that are worth unpacking rows of blocks for. */
 #define LEAST_UNPACKED 4
 
@@ -80,6 +84,42 @@ static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel
   return SN_OK;
 }
 
+/* With relaxed SIMD an instruction multiplies bytes of either sign by ones of 7 bits, or on some machines of 8
+ * (emit_blocks.c). */
+static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
+  if (!machine->target->fused) return SN_QUANT_SHORTS;
+  const bool fits =
+      kind != SN_BLOCK_Q6_K && (kind != SN_BLOCK_Q8_0 || sn_gemm_exact_fours(machine->gemm));
+  return fits ? SN_QUANT_BYTES : SN_QUANT_APART;
+}
+
+/* The worker's memory: x, then rows of blocks where those are unpacked. */
+static bool plan_few(sn_kernel *kernel) {
+  sn_blocks_plan *p = &kernel->blocks;
+  size_t *bytes = &kernel->worker_bytes, q, rows;
+  if (!fits(p->shape.rows, p->shape.k, 2, &p->scales_offset, bytes) ||
+      sn_size_add_overflows(*bytes, SN_QUANT_BEHIND_X, bytes) ||
+      !sn_size_round_up(*bytes, 64, bytes))
+    return false;
+  p->unpacked_offset = *bytes;
+  if (p->kernels->multiply) return true;
+  if (!fits(SN_QUANT_ROWS, p->shape.k, 2, &q, &rows)) return false;
+  p->unpacked_scales_offset = *bytes + q;
+  return !sn_size_add_overflows(*bytes, rows, bytes);
+}
+
+/* x lies in memory that all share. */
+static bool plan_many(sn_kernel *kernel) {
+  sn_blocks_plan *p = &kernel->blocks;
+  const int64_t rows = p->shape.batch * p->shape.rows;
+  kernel->n_stages = 2;
+  kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
+  kernel->stages[0].units = pieces(rows, rows_of_unit(p->shape.k));
+  return fits(SN_QUANT_ROWS, p->shape.k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes) &&
+         fits(rows, p->shape.k, 2, &p->scales_offset, &kernel->shared_bytes) &&
+         !sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes);
+}
+
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_blocks_plan *p = &kernel->blocks;
@@ -87,20 +127,15 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   p->kernels = sn_quant_kernels_for(machine->isa);
   if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
+  p->few = is_product(g) && s->rows < LEAST_UNPACKED;
+  p->form = form_of((sn_block_kind)*g->call.options, machine);
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
-  const int64_t units = s->batch * pieces(s->n, p->unit), rows = s->batch * s->rows;
-  bool small = true;
+  if (p->few && p->unit < FEW_UNIT) p->unit = FEW_UNIT;
   kernel->n_stages = 1;
-  kernel->stages[0] = (sn_stage){.units = units};
-  if (is_product(g)) {
-    small = fits(SN_QUANT_ROWS, s->k, 2, &p->unpacked_offset, &kernel->worker_bytes) &&
-            fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes) &&
-            !sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes);
-    p->totals_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
-    kernel->n_stages = 2;
-    kernel->stages[0].units = pieces(rows, rows_of_unit(s->k));
-    kernel->stages[1].units = rows ? units : 0;
-  }
+  kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
+  const bool small = !is_product(g) || (p->few ? plan_few(kernel) : plan_many(kernel));
+  const int64_t of_x = p->few ? s->rows : s->batch * s->rows;
+  p->totals_offset = p->scales_offset + (size_t)(of_x * (s->k / SN_PART)) * sizeof(float);
   SN_FAIL_IF(arena->env, !small, SN_ERR_MEMORY, sn_op_describe(g->call.op)->name,
              "rows are too long");
   return SN_OK;
@@ -110,14 +145,12 @@ static const void *operand(const sn_kernel_run *run, const sn_operand *o) {
   return (char *)run->values[o->value] + o->offset * (int64_t)sn_dtype_bytes(o->dtype);
 }
 
-/* x in shared memory, from a row on. */
-static sn_quant_x quantized(const sn_kernel_run *run, int64_t from, int64_t rows) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+/* x in shared memory or a worker's, from a row on. */
+static sn_quant_x quantized(const sn_blocks_plan *p, char *memory, int64_t from, int64_t rows) {
   const int64_t parts = p->shape.k / SN_PART;
-  char *shared = run->shared;
-  return (sn_quant_x){.q = (int16_t *)(void *)shared + from * p->shape.k,
-                      .scales = (float *)(void *)(shared + p->scales_offset) + from * parts,
-                      .totals = (int32_t *)(void *)(shared + p->totals_offset) + from * parts,
+  return (sn_quant_x){.q = (int16_t *)(void *)memory + from * p->shape.k,
+                      .scales = (float *)(void *)(memory + p->scales_offset) + from * parts,
+                      .totals = (int32_t *)(void *)(memory + p->totals_offset) + from * parts,
                       .rows = rows};
 }
 
@@ -125,33 +158,96 @@ static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end)
   const sn_blocks_shape *s = &run->kernel->blocks.shape;
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
-  const sn_quant_x out = quantized(run, 0, all);
-  run->kernel->blocks.kernels->take(operand(run, &run->kernel->group->call.operands[0]),
+  const sn_quant_x out = quantized(&run->kernel->blocks, run->shared, 0, all);
+  run->kernel->blocks.kernels->take(SN_QUANT_SHORTS,
+                                    operand(run, &run->kernel->group->call.operands[0]),
                                     begin * unit * parts, last * parts, &out);
 }
 
-/* Rows [row, row + width) of matrix `batch`. */
-static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t width,
-                     sn_quant_rows *w) {
+static const uint8_t *rows_at(const sn_kernel_run *run, int64_t row) {
   const sn_group *g = run->kernel->group;
-  const sn_blocks_shape *s = &run->kernel->blocks.shape;
-  float *out = (float *)(uintptr_t)operand(run, &g->stores[0].target);
-  const uint8_t *first = operand(run, &g->call.operands[is_product(g)]);
-  for (int64_t r = 0; r < SN_QUANT_ROWS; r++) /* the last one again for those that are missing */
-    w->rows[r] = first + (batch * s->n + row + (r < width ? r : width - 1)) * s->bytes;
-  if (!is_product(g)) {
-    for (int64_t r = 0; r < width; r++)
-      run->kernel->blocks.kernels->numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
+  const uint8_t *bytes = operand(run, &g->call.operands[is_product(g)]);
+  return bytes + row * run->kernel->blocks.shape.bytes;
+}
+
+static float *result_of(const sn_kernel_run *run) {
+  return (float *)(uintptr_t)operand(run, &run->kernel->group->stores[0].target);
+}
+
+/* Row `row` and the next ones, four of them, of which there are `width`: the last one again for those that are missing. */
+static void find_rows(const sn_kernel_run *run, int64_t row, int64_t width, sn_quant_rows *w) {
+  for (int64_t r = 0; r < SN_QUANT_ROWS; r++)
+    w->rows[r] = rows_at(run, row + (r < width ? r : width - 1));
+}
+
+/* The few rows of x of a matrix, quantised into the worker's memory as `code` or the kernels read them. */
+static sn_quant_x take_few(const sn_kernel_run *run, int64_t batch, const sn_code *code,
+                           void *memory) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_call *call = &run->kernel->group->call;
+  const int64_t parts = p->shape.rows * (p->shape.k / SN_PART);
+  const float *x = (const float *)operand(run, &call->operands[0]) + batch * parts * SN_PART;
+  const sn_quant_x out = quantized(p, memory, 0, p->shape.rows);
+  p->kernels->take(code ? p->form : SN_QUANT_SHORTS, x, 0, parts, &out);
+  return out;
+}
+
+/* Rows [row, row + n) of matrix `batch` times few rows of x. */
+static void multiply_few(const sn_kernel_run *run, const sn_quant_x *x, const sn_code *code,
+                         int64_t batch, int64_t row, int64_t n, sn_quant_rows *w) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_shape *s = &p->shape;
+  float *out = result_of(run) + batch * s->rows * s->n + row;
+  const int64_t first = batch * s->n + row, parts = s->k / SN_PART;
+  if (!code) {
+    for (int64_t r = 0; r < n; r += SN_QUANT_ROWS) {
+      const int64_t width = n - r < SN_QUANT_ROWS ? n - r : SN_QUANT_ROWS;
+      find_rows(run, first + r, width, w);
+      if (!p->kernels->multiply) p->kernels->unpack(w);
+      (p->kernels->multiply ? p->kernels->multiply : p->kernels->multiply_unpacked)(w, x, out + r,
+                                                                                    s->n, width);
+    }
     return;
   }
-  const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
-  out += batch * s->rows * s->n + row;
-  if (s->rows < LEAST_UNPACKED) {
-    run->kernel->blocks.kernels->multiply(w, &x, out, s->n, width);
-  } else {
-    run->kernel->blocks.kernels->unpack(w);
-    run->kernel->blocks.kernels->multiply_unpacked(w, &x, out, s->n, width);
+  const int64_t x_bytes = s->k * (p->form == SN_QUANT_BYTES ? 1 : 2);
+  for (int64_t i = 0; i < s->rows; i++)
+    code->blocks(rows_at(run, first), (int32_t)s->bytes, (int32_t)n,
+                 (const int8_t *)x->q + i * x_bytes, x->scales + i * parts, x->totals + i * parts,
+                 (int32_t)parts, out + i * s->n);
+}
+
+static void run_few(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory,
+                    sn_quant_rows *w) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_code *code = sn_code_ready(&run->kernel->code);
+  const int64_t per_matrix = pieces(p->shape.n, p->unit);
+  if (code && !code->blocks) code = NULL;
+  while (begin < end) {
+    const int64_t batch = begin / per_matrix, unit = begin % per_matrix;
+    const int64_t to = per_matrix - unit < end - begin ? per_matrix : unit + end - begin;
+    const int64_t row = unit * p->unit,
+                  last = to * p->unit < p->shape.n ? to * p->unit : p->shape.n;
+    const sn_quant_x x = take_few(run, batch, code, memory);
+    multiply_few(run, &x, code, batch, row, last - row, w);
+    begin += to - unit;
   }
+}
+
+/* Rows [row, row + width) of matrix `batch`, at most four: unpacked for all rows of x, or their numbers. */
+static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t width,
+                     sn_quant_rows *w) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_shape *s = &p->shape;
+  float *out = result_of(run);
+  find_rows(run, batch * s->n + row, width, w);
+  if (!is_product(run->kernel->group)) {
+    for (int64_t r = 0; r < width; r++)
+      p->kernels->numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
+    return;
+  }
+  const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
+  p->kernels->unpack(w);
+  p->kernels->multiply_unpacked(w, &x, out + batch * s->rows * s->n + row, s->n, width);
 }
 
 static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
@@ -179,14 +275,19 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
   const sn_blocks_plan *p = &run->kernel->blocks;
   const int64_t per_matrix = pieces(p->shape.n, p->unit);
-  if (is_product(g) && run->stage == 0) {
+  if (is_product(g) && !p->few && run->stage == 0) {
     quantize_units(run, begin, end);
     return;
   }
+  char *worker = memory;
   sn_quant_rows w = {.kind = (sn_block_kind)*g->call.options,
                      .parts = p->shape.k / SN_PART,
-                     .q = memory,
-                     .scales = (float *)(void *)((char *)memory + p->unpacked_offset)};
+                     .q = (int16_t *)(void *)(worker + p->unpacked_offset),
+                     .scales = (float *)(void *)(worker + p->unpacked_scales_offset)};
+  if (p->few) {
+    run_few(run, begin, end, memory, &w);
+    return;
+  }
   for (int64_t u = begin; u < end; u++) {
     const int64_t first = u % per_matrix * p->unit, left = p->shape.n - first;
     const int64_t last = first + (left < p->unit ? left : p->unit);

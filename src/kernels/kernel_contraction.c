@@ -49,8 +49,8 @@ static const sn_gemm_ukr *ukr_of_bytes(const sn_machine *machine, const sn_contr
   const sn_gemm_run_time *made = machine->gemm;
   if (!made) return sn_gemm_ukr_for_bytes(machine->isa);
   const bool fits = c->factors[0].dtype == SN_U8 && c->factors[1].dtype == SN_I8;
-  const bool fours = fits && made->fours.run && made->ready(made->module);
-  return fours && sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : &made->pairs;
+  const sn_gemm_ukr *fours = fits ? sn_gemm_exact_fours(made) : NULL;
+  return fours ? fours : &made->pairs;
 }
 
 static void plan_product(const sn_machine *machine, sn_kernel *kernel) {

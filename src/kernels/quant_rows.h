@@ -24,6 +24,15 @@ typedef struct sn_quant_rows {
   float *scales;
 } sn_quant_rows;
 
+/* What rows of x are quantised to. */
+typedef enum sn_quant_form {
+  SN_QUANT_SHORTS, /* in the order that is said above */
+  /* for code made at run time with relaxed SIMD (jit/emit_blocks.c), in the order of x: */
+  SN_QUANT_BYTES,
+  SN_QUANT_APART /* two bytes a number, the positive ones of a part, then the negative ones without their sign, and 0 in
+                    the place of the others */
+} sn_quant_form;
+
 /* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. Behind all of it there are
  * SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
 #define SN_QUANT_BEHIND_X (3 * SN_PART * sizeof(int16_t))
@@ -37,7 +46,7 @@ typedef struct sn_quant_x {
 /* Of an instruction set; all have the same bits. */
 typedef struct sn_quant_kernels {
   /* Parts [from, to) of x, of all rows one after the other. */
-  void (*take)(const float *x, int64_t from, int64_t to, const sn_quant_x *out);
+  void (*take)(sn_quant_form form, const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
   void (*unpack)(const sn_quant_rows *w);
 
@@ -48,7 +57,8 @@ typedef struct sn_quant_kernels {
   void (*pack)(sn_block_kind kind, const uint8_t *rows, int64_t bytes, int64_t w, int64_t width,
                int64_t p, int64_t k, int panel, float *panels);
 
-  /* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, and of unpacked ones. */
+  /* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, or NULL where only code made at run time
+   * has that; and of unpacked ones. */
   void (*multiply)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
                    int64_t width);
   void (*multiply_unpacked)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,

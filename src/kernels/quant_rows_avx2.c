@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#define SN_QUANT_BYTES 32
+#define SN_QUANT_VECTOR_BYTES 32
 #include "kernels/quant_side.h"
 
 static inline rows_ints pairs(rows_shorts a, rows_shorts b) {

@@ -6,6 +6,7 @@ static inline rows_ints pairs(rows_shorts a, rows_shorts b) {
   return (rows_ints)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
 }
 
+#define SN_QUANT_UNPACKED
 #define SN_QUANT_TABLE sn_quant_simd128
 #include "kernels/quant_rows.inc"
 

@@ -1,19 +1,19 @@
-/* quant_side.h - what quant_rows.inc needs of vectors: 16 bytes of one row, or with SN_QUANT_BYTES 32 of two rows side by
+/* quant_side.h - what quant_rows.inc needs of vectors: 16 bytes of one row, or with SN_QUANT_VECTOR_BYTES 32 of two rows side by
  * side. */
 #ifndef SN_KERNELS_QUANT_SIDE_H
 #define SN_KERNELS_QUANT_SIDE_H
 
 #include "kernels/vec128.h"
 
-#ifndef SN_QUANT_BYTES
-#define SN_QUANT_BYTES 16
+#ifndef SN_QUANT_VECTOR_BYTES
+#define SN_QUANT_VECTOR_BYTES 16
 #endif
 
-enum { SIDE = SN_QUANT_BYTES / 16 };
+enum { SIDE = SN_QUANT_VECTOR_BYTES / 16 };
 
-typedef int16_t rows_shorts __attribute__((vector_size(SN_QUANT_BYTES)));
-typedef uint16_t rows_ushorts __attribute__((vector_size(SN_QUANT_BYTES)));
-typedef int32_t rows_ints __attribute__((vector_size(SN_QUANT_BYTES)));
+typedef int16_t rows_shorts __attribute__((vector_size(SN_QUANT_VECTOR_BYTES)));
+typedef uint16_t rows_ushorts __attribute__((vector_size(SN_QUANT_VECTOR_BYTES)));
+typedef int32_t rows_ints __attribute__((vector_size(SN_QUANT_VECTOR_BYTES)));
 
 static inline vec_shorts shorts_at(const void *p) {
   vec_shorts v;
@@ -21,7 +21,7 @@ static inline vec_shorts shorts_at(const void *p) {
   return v;
 }
 
-#if SN_QUANT_BYTES == 16
+#if SN_QUANT_VECTOR_BYTES == 16
 static inline rows_shorts side_by_side(const vec_shorts v[SIDE]) { return v[0]; }
 static inline vec_shorts first_of(rows_shorts v) { return v; }
 

@@ -16,6 +16,7 @@ typedef float real_f32;
 typedef double real_f64;
 typedef float vec_f32 __attribute__((vector_size(16)));
 typedef double vec_f64 __attribute__((vector_size(16)));
+typedef int8_t vec_bytes __attribute__((vector_size(16)));
 typedef int16_t vec_shorts __attribute__((vector_size(16)));
 typedef uint16_t vec_ushorts __attribute__((vector_size(16)));
 typedef int32_t vec_ints __attribute__((vector_size(16)));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuse/fuse.h"
+#include "kernels/quant_rows.h"
 
 #define PAGE 65536
 #define POISON 0xA7
@@ -373,6 +374,40 @@ static bool make_row(jit_case *c) {
   return !g->row.phases[0].n_reductions || make_post(c, 0, true);
 }
 
+/* Rows of blocks times few rows of x: buffers are x, the rows, the result. */
+static bool make_blocks(jit_case *c) {
+  sn_group *g = &c->group;
+  const sn_block_layout *layout = sn_block_layout_of(case_below(&c->random, SN_BLOCK_KINDS));
+  const int64_t blocks = 1 + case_below(&c->random, layout->numbers > SN_PART ? 3 : 11);
+  const int64_t m = 1 + case_below(&c->random, 3), n = 1 + case_below(&c->random, 9);
+  const int64_t k = blocks * layout->numbers, bytes = n * blocks * layout->bytes;
+  g->kind = SN_GROUP_CALL;
+  g->space_rank = 1;
+  g->space[0] = m;
+  int64_t *kind;
+  if (!allocate(c, 2, sizeof *g->call.operands, &g->call.operands) ||
+      !allocate(c, 2, sizeof *g->call.lengths, &g->call.lengths) ||
+      !allocate(c, 1, sizeof *kind, &kind) || !allocate(c, 1, sizeof *g->stores, &g->stores))
+    return false;
+  *kind = layout - sn_block_layouts;
+  g->call = (sn_call){.op = SN_OP_matmul_blocks,
+                      .operands = g->call.operands,
+                      .lengths = g->call.lengths,
+                      .n_operands = 2,
+                      .length = n,
+                      .options = kind};
+  g->call.lengths[0] = k;
+  g->call.lengths[1] = bytes;
+  g->call.operands[0] =
+      (sn_operand){.dtype = SN_F32, .value = add_buffer(c, SN_F32, m * k, false), .strides = {k}};
+  g->call.operands[1] = (sn_operand){.dtype = SN_U8, .value = add_buffer(c, SN_U8, bytes, true)};
+  g->stores[0].target =
+      (sn_operand){.dtype = SN_F32, .value = add_buffer(c, SN_F32, m * n, true), .strides = {n}};
+  g->n_stores = 1;
+  snprintf(c->name, sizeof c->name, "blocks of %s", layout->name);
+  return true;
+}
+
 /* ---- the image ------------------------------------------------------------------------------- */
 
 static void fill_buffers(jit_case *c) {
@@ -549,6 +584,44 @@ static bool run_rows(jit_case *c) {
   return true;
 }
 
+/* Any bytes. */
+static void fill_rows(jit_case *c, const jit_buffer *rows) {
+  for (int64_t i = 0; i < rows->elements; i++)
+    c->before[rows->at + i] = (char)case_below(&c->random, 256);
+  memcpy(c->after + rows->at, c->before + rows->at, (size_t)rows->elements);
+}
+
+/* The code reads x as bytes from the worker's memory, where the kernel puts them before. */
+static bool run_blocks(jit_case *c) {
+  const sn_blocks_plan *p = &c->kernel.blocks;
+  vm_state s;
+  fill_rows(c, &c->buffers[1]);
+  if (!vm_begin(&s, c)) return false;
+  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .workers = s.memory};
+  sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
+  const sn_blocks_shape *shape = &p->shape;
+  const int64_t parts = shape->k / SN_PART;
+  char *memory = c->before + c->worker;
+  p->kernels->take(p->form, s.values[0], 0, shape->rows * parts,
+                   &(sn_quant_x){.q = (int16_t *)(void *)memory,
+                                 .scales = (float *)(void *)(memory + p->scales_offset),
+                                 .totals = (int32_t *)(void *)(memory + p->totals_offset)});
+  for (int64_t i = 0; i < shape->rows; i++)
+    for (int64_t row = 0; row < shape->n;) {
+      const int64_t n = piece(&c->random, shape->n - row, c->n_calls > JIT_MAX_CALLS - 4);
+      const int64_t x = (int64_t)c->worker, part = i * parts * 4;
+      add_call(c, SN_JIT_BLOCKS, 8,
+               (int32_t[]){(int32_t)(c->buffers[1].at + row * shape->bytes), (int32_t)shape->bytes,
+                           (int32_t)n,
+                           (int32_t)(x + i * shape->k * (p->form == SN_QUANT_BYTES ? 1 : 2)),
+                           (int32_t)(x + (int64_t)p->scales_offset + part),
+                           (int32_t)(x + (int64_t)p->totals_offset + part), (int32_t)parts,
+                           (int32_t)(c->buffers[2].at + 4 * (i * shape->n + row))});
+      row += n;
+    }
+  return true;
+}
+
 /* Totals of all outputs, made up: they lie where the strip's calls say. */
 static bool run_post(jit_case *c) {
   const size_t at = c->extra + 64;
@@ -574,12 +647,14 @@ static bool run_reduce(jit_case *c) {
 
 static bool make_group(jit_case *c, int number) {
   if (number < FIRST_CASES || case_one_in(&c->random, 3)) return make_map(c, number);
+  if (case_one_in(&c->random, 8)) return make_blocks(c);
   return case_one_in(&c->random, 2) ? make_reduce(c) : make_row(c);
 }
 
 static bool run_case(jit_case *c) {
   return c->group.kind == SN_GROUP_REDUCE ? run_reduce(c)
          : c->group.kind == SN_GROUP_ROW  ? run_rows(c)
+         : c->group.kind == SN_GROUP_CALL ? run_blocks(c)
                                           : run_strip(c, NULL);
 }
 
@@ -590,11 +665,14 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   };
   c->env = ledger_env(&c->ledger);
   sn_arena_init(&c->arena, &c->env);
-  const sn_machine machine = {.target = &sn_cpu_target, .isa = sn_isa_detect()};
+  sn_target target_here = sn_cpu_target;
+  const sn_machine machine = {.target = &target_here, .isa = sn_isa_detect()};
   const sn_jit_target target = {
       .lanes = {.relaxed = relaxed, .split_minmax = case_one_in(&c->random, 2)}};
   bool ok = make_group(c, number);
   if (ok && case_one_in(&c->random, 2)) sn_merge_dims(&c->group);
+  target_here.fused =
+      relaxed && c->group.kind == SN_GROUP_CALL; /* else the VM here has other bits */
   ok = ok && sn_kernel_make(&c->arena, &machine, &c->group, &c->kernel) == SN_OK &&
        place_buffers(c) && sn_jit_emit(&c->arena, &target, &c->kernel, 1, &c->module) == SN_OK &&
        sn_wasm_text(&c->arena, c->module.bytes, c->module.n_bytes, &c->text) == SN_OK &&

@@ -1,0 +1,571 @@
+/* emit_blocks.c - rows of quantised blocks times a row of x, by the dot product of relaxed SIMD: kernels/code.h.
+ *
+ * That multiplies bytes of either sign by others of 7 bits, and is exact for those on every engine. Numbers of blocks that
+ * have no sign are the ones of 7 bits; else they are the others, and x is, its positive and its negative numbers apart.
+ * Where it is exact for 8 bits, too, numbers of Q8_0 are taken as 128 more. Without relaxed SIMD numbers are widened to 16
+ * bits. Sums of 32 products are whole numbers, so that their order is free; everything after them is done in the order of
+ * quant_blocks.h, four parts of a row side by side. */
+#include "jit/body.h"
+#include "kernels/quant_rows.h"
+
+enum { ROWS, BYTES, N, Q, SCALES, TOTALS, PARTS, OUT, N_PARAMS };
+enum { FOUR = 4, HALVES = 2, VECTOR = 16 };
+
+/* Constants: in locals, since engines make them anew wherever they stand. */
+typedef enum constant {
+  ZERO,
+  TOP_BIT,   /* of each byte */
+  LOW_HALF,  /* of each byte: 4 bits */
+  UPPER_ONE, /* bit 4 */
+  UPPER_TWO, /* bits 4 and 5 */
+  SIX,       /* bits 0 to 5 */
+  THIRTY_TWO,
+  EACH_BIT,  /* of 8 bytes a bit each, twice */
+  MAGNITUDE, /* of a float16 */
+  SIGN,
+  NORMAL,       /* from here on exponents of float16, as a float32 has them, are normal ones */
+  SPECIAL,      /* of what is not finite */
+  BIAS,         /* what exponents of float32 are larger by */
+  LEAST_NORMAL, /* 2^-14 */
+  N_CONSTANTS
+} constant;
+
+/* Half of each, the other half is the same. */
+#define BYTES_OF(byte) ((byte)*0x0101010101010101u)
+#define WORDS_OF(word) ((word)*0x100000001u)
+static const uint64_t constants[N_CONSTANTS] = {
+    [TOP_BIT] = BYTES_OF(128),
+    [LOW_HALF] = BYTES_OF(15),
+    [UPPER_ONE] = BYTES_OF(16),
+    [UPPER_TWO] = BYTES_OF(48),
+    [SIX] = BYTES_OF(63),
+    [THIRTY_TWO] = BYTES_OF(32),
+    [EACH_BIT] = 0x8040201008040201,
+    [MAGNITUDE] = WORDS_OF(0x7fff),
+    [SIGN] = WORDS_OF(0x8000),
+    [NORMAL] = WORDS_OF(0x400 << 13),
+    [SPECIAL] = WORDS_OF(0x7c00 << 13),
+    [BIAS] = WORDS_OF(112 << 23),
+    [LEAST_NORMAL] = WORDS_OF(113 << 23),
+};
+
+/* A block of one of four parts: `local` and so many bytes behind it. */
+typedef struct block_place {
+  uint32_t local, offset;
+} block_place;
+
+typedef struct blocks {
+  sn_wasm *w;
+  sn_block_kind kind;
+  const sn_block_layout *layout;
+  sn_quant_form form;
+  bool is_large;
+  uint32_t block, q, scales, totals, left; /* where the row is, and x */
+  uint32_t tail[HALVES]; /* the second and third block behind the last whole four */
+  uint32_t within;       /* mask: of four parts those that a last, smaller four has */
+  uint32_t sums, dots[FOUR], numbers, of_sign[HALVES];
+  uint32_t bits, w_scales, w_mins, fields;
+  uint32_t constants[N_CONSTANTS];
+} blocks;
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+static void op(const blocks *b, sn_wasm_op code) { sn_emit(b->w, code); }
+static void get(const blocks *b, uint32_t local) { sn_emit_get(b->w, local); }
+static void set(const blocks *b, uint32_t local) { sn_emit_set(b->w, local); }
+
+/* Blocks begin at any byte. */
+static void load(const blocks *b, sn_wasm_op code, block_place at, uint32_t more) {
+  get(b, at.local);
+  sn_emit_unaligned(b->w, code, at.offset + more);
+}
+
+static void get_constant(const blocks *b, constant c) { get(b, b->constants[c]); }
+
+/* The top by a constant. */
+static void with(const blocks *b, sn_wasm_op code, constant c) {
+  get_constant(b, c);
+  op(b, code);
+}
+
+/* The top by so many bits, to the right or, negative, to the left. */
+static void shift(const blocks *b, int bits) {
+  if (!bits) return;
+  sn_emit_i32(b->w, bits > 0 ? bits : -bits);
+  op(b, bits > 0 ? SN_WASM_i32x4_shr_u : SN_WASM_i32x4_shl);
+}
+
+/* 32-bit lanes of the two at the top. */
+static void shuffle(const blocks *b, int i, int j, int k, int l) {
+  const int lanes[] = {i, j, k, l};
+  uint8_t bytes[VECTOR];
+  for (int at = 0; at < VECTOR; at++) bytes[at] = (uint8_t)(lanes[at / 4] * 4 + at % 4);
+  sn_emit_16(b->w, SN_WASM_i8x16_shuffle, bytes);
+}
+
+/* Numbers of Q8_0 are taken as 128 more, which have 8 bits and no sign. */
+static bool is_biased(const blocks *b) {
+  return b->kind == SN_BLOCK_Q8_0 && b->form == SN_QUANT_BYTES;
+}
+
+/* Of a part of x. */
+static int x_bytes(const blocks *b) { return SN_PART * (b->form == SN_QUANT_BYTES ? 1 : 2); }
+
+/* ---- whole numbers ----------------------------------------------------------------------------- */
+
+/* Bit j of the word there as bit 4 of byte j, 16 of them. */
+static void fifth_bits(const blocks *b, block_place at, uint32_t more) {
+  static const uint8_t each[VECTOR] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  load(b, SN_WASM_v128_load16_splat, at, more);
+  sn_emit_index(b->w, SN_WASM_local_tee, b->bits);
+  get(b, b->bits);
+  sn_emit_16(b->w, SN_WASM_i8x16_shuffle, each);
+  with(b, SN_WASM_v128_and, EACH_BIT);
+  with(b, SN_WASM_i8x16_eq, EACH_BIT);
+  with(b, SN_WASM_v128_and, UPPER_ONE);
+}
+
+/* Bits of each byte from the `first` on, which then stand from bit 4 on. */
+static void upper_bits(const blocks *b, block_place at, uint32_t more, int first, constant mask) {
+  load(b, SN_WASM_v128_load, at, more);
+  shift(b, first - 4);
+  with(b, SN_WASM_v128_and, mask);
+}
+
+/* Numbers [16 k, 16 k + 16) of a part as bytes, plus the kind's zero. */
+static void numbers(const blocks *b, block_place at, int part, int k) {
+  const sn_block_layout *l = b->layout;
+  const int half = part / FOUR, i = part % FOUR;
+  const bool six = b->kind == SN_BLOCK_Q6_K;
+  if (b->kind == SN_BLOCK_Q8_0) {
+    load(b, SN_WASM_v128_load, at, l->low + (uint32_t)k * VECTOR);
+    if (is_biased(b)) with(b, SN_WASM_v128_xor, TOP_BIT);
+    return;
+  }
+  const int pair = six ? i & 1 : i >> 1; /* 32 bytes of low bits, of which it has those of */
+  const int upper = !b->is_large ? k : six ? i >> 1 : i & 1;
+  const int low = b->is_large ? half * 64 + pair * SN_PART + k * VECTOR : 0;
+  load(b, SN_WASM_v128_load, at, l->low + (uint32_t)low);
+  shift(b, upper * 4);
+  with(b, SN_WASM_v128_and, LOW_HALF);
+  if (!l->high) return;
+  if (!b->is_large)
+    fifth_bits(b, at, l->high + (uint32_t)k * 2);
+  else
+    upper_bits(b, at, l->high + (uint32_t)(six ? half * SN_PART : 0) + (uint32_t)k * VECTOR,
+               six ? i * 2 : part, six ? UPPER_TWO : UPPER_ONE);
+  op(b, SN_WASM_v128_or);
+  if (six) with(b, SN_WASM_i8x16_sub, THIRTY_TWO);
+}
+
+/* ---- sums of a part ---------------------------------------------------------------------------- */
+
+/* A vector of x, so many bytes behind part p of four. */
+static void of_x(const blocks *b, int p, int more) {
+  get(b, b->q);
+  sn_emit_memory(b->w, SN_WASM_v128_load, (uint32_t)(p * x_bytes(b) + more));
+}
+
+/* The two at the top, the one of 7 bits above; first: nothing is added to. */
+static void dot_into(const blocks *b, uint32_t sum, bool first) {
+  get(b, first ? b->constants[ZERO] : sum);
+  op(b, SN_WASM_i32x4_relaxed_dot_add);
+  set(b, sum);
+}
+
+/* Of b->numbers those at even places times the first eight of x, those at odd ones times the others. */
+static void dot_shorts(const blocks *b, int p, int k, bool first) {
+  for (int odd = 0; odd < HALVES; odd++) {
+    get(b, b->numbers);
+    for (int left = odd; left < HALVES; left++) {
+      sn_emit_i32(b->w, 8);
+      op(b, left ? SN_WASM_i16x8_shr_s : SN_WASM_i16x8_shl);
+    }
+    of_x(b, p, (k * HALVES + odd) * VECTOR);
+    op(b, SN_WASM_i32x4_dot_i16x8_s);
+    if (!first || odd) {
+      get(b, b->of_sign[0]);
+      op(b, SN_WASM_i32x4_add);
+    }
+    set(b, b->of_sign[0]);
+  }
+}
+
+/* Numbers [16 k, 16 k + 16) of a part times those of x; first: of its sums. */
+static void dot_of_16(const blocks *b, block_place at, int part, int p, int k, bool first) {
+  if (b->form == SN_QUANT_BYTES) {
+    of_x(b, p, k * VECTOR);
+    numbers(b, at, part, k);
+    dot_into(b, b->of_sign[0], first);
+    return;
+  }
+  numbers(b, at, part, k);
+  set(b, b->numbers);
+  if (b->form == SN_QUANT_SHORTS) {
+    dot_shorts(b, p, k, first);
+    return;
+  }
+  for (int sign = 0; sign < HALVES; sign++) {
+    get(b, b->numbers);
+    of_x(b, p, sign * SN_PART + k * VECTOR);
+    dot_into(b, b->of_sign[sign], first);
+  }
+}
+
+static void get_sums(const blocks *b) {
+  get(b, b->of_sign[0]);
+  if (b->form != SN_QUANT_APART) return;
+  get(b, b->of_sign[1]);
+  op(b, SN_WASM_i32x4_sub);
+}
+
+/* Part `part` of a block, which is number p of four, times that of x: sums in 4 lanes. 16 numbers of Q6_K have a scale of 8
+ * bits. */
+static void dot(const blocks *b, block_place at, int part, int p) {
+  const bool scaled = b->kind == SN_BLOCK_Q6_K;
+  for (int k = 0; k < HALVES; k++) {
+    dot_of_16(b, at, part, p, k, scaled || k == 0);
+    if (!scaled) continue;
+    get_sums(b);
+    load(b, SN_WASM_i32_load8_s, at, 192 + (uint32_t)(part * HALVES + k));
+    op(b, SN_WASM_i32x4_splat);
+    op(b, SN_WASM_i32x4_mul);
+  }
+  if (scaled)
+    op(b, SN_WASM_i32x4_add);
+  else
+    get_sums(b);
+  set(b, b->dots[p]);
+}
+
+/* The sums of four vectors' lanes, each in its lane. */
+static void sums_of_dots(const blocks *b) {
+  for (int i = 0; i < FOUR; i += 2) {
+    for (int odd = 0; odd < HALVES; odd++) {
+      get(b, b->dots[i]);
+      get(b, b->dots[i + 1]);
+      shuffle(b, 2 * odd, 2 * odd + 4, 2 * odd + 1, 2 * odd + 5);
+    }
+    op(b, SN_WASM_i32x4_add);
+    set(b, b->dots[i / 2]);
+  }
+  for (int odd = 0; odd < HALVES; odd++) {
+    get(b, b->dots[0]);
+    get(b, b->dots[1]);
+    shuffle(b, 2 * odd, 2 * odd + 1, 2 * odd + 4, 2 * odd + 5);
+  }
+  op(b, SN_WASM_i32x4_add);
+}
+
+/* ---- scales ------------------------------------------------------------------------------------ */
+
+/* The float16 in the low bits of b->bits as float32. Subnormal ones are differences of normal floats, since processors are
+ * slow with others. */
+static void halves(const blocks *b) {
+  get(b, b->bits);
+  with(b, SN_WASM_v128_and, MAGNITUDE);
+  shift(b, -13);
+  sn_emit_index(b->w, SN_WASM_local_tee, b->fields);
+  with(b, SN_WASM_i32x4_add, BIAS);
+  get(b, b->fields); /* what is not finite has the largest exponent */
+  with(b, SN_WASM_i32x4_ge_s, SPECIAL);
+  with(b, SN_WASM_v128_and, BIAS);
+  op(b, SN_WASM_i32x4_add);
+  get(b, b->fields);
+  with(b, SN_WASM_i32x4_add, LEAST_NORMAL);
+  with(b, SN_WASM_f32x4_sub, LEAST_NORMAL);
+  get(b, b->fields);
+  with(b, SN_WASM_i32x4_ge_s, NORMAL);
+  op(b, SN_WASM_v128_bitselect);
+  get(b, b->bits);
+  with(b, SN_WASM_v128_and, SIGN);
+  shift(b, -16);
+  op(b, SN_WASM_v128_or);
+}
+
+static void halves_at(const blocks *b, const block_place at[FOUR], uint32_t more, uint32_t out) {
+  get_constant(b, ZERO);
+  set(b, b->bits);
+  for (uint32_t i = 0; i < FOUR; i++) {
+    get(b, at[i].local);
+    get(b, b->bits);
+    sn_emit_lane_unaligned(b->w, SN_WASM_v128_load16_lane, at[i].offset + more, 2 * i);
+    set(b, b->bits);
+  }
+  halves(b);
+  set(b, out);
+}
+
+static void scales_of_blocks(const blocks *b, const block_place at[FOUR]) {
+  halves_at(b, at, 0, b->w_scales);
+  if (b->layout->has_min) halves_at(b, at, 2, b->w_mins);
+}
+
+/* Four bytes of the word in lane `lane` of b->numbers as floats, times lane `lane` - 1 of b->w_mins. */
+static void six_bits(const blocks *b, int lane) {
+  get(b, b->numbers);
+  get(b, b->numbers);
+  shuffle(b, lane, lane, lane, lane);
+  op(b, SN_WASM_i16x8_extend_low_i8x16_u);
+  op(b, SN_WASM_i32x4_extend_low_i16x8_u);
+  op(b, SN_WASM_f32x4_convert_i32x4_s);
+  get(b, b->w_mins);
+  get(b, b->w_mins);
+  shuffle(b, lane - 1, lane - 1, lane - 1, lane - 1);
+  op(b, SN_WASM_f32x4_mul);
+}
+
+/* Of the four parts of half a large block: a scale and a min of 6 bits each, in 12 bytes behind the two that they are
+ * multiplied by. Of these 16 bytes words 1 and 2 have those of the first four parts, word 3 the low halves of the others',
+ * whose upper bits are above those of the first ones. */
+static void scales_of_half(const blocks *b, block_place at, bool second) {
+  load(b, SN_WASM_v128_load, at, 0);
+  set(b, b->numbers);
+  get(b, b->numbers);
+  get(b, b->numbers);
+  shift(b, 16);
+  shuffle(b, 0, 4, 0, 4);
+  set(b, b->bits);
+  halves(b);
+  set(b, b->w_mins);
+  if (second) {
+    get(b, b->numbers);
+    get(b, b->numbers);
+    shift(b, 4);
+    shuffle(b, 3, 3, 7, 7);
+    with(b, SN_WASM_v128_and, LOW_HALF);
+    get(b, b->numbers);
+    shift(b, 2);
+    with(b, SN_WASM_v128_and, UPPER_TWO);
+    op(b, SN_WASM_v128_or);
+  } else {
+    get(b, b->numbers);
+    with(b, SN_WASM_v128_and, SIX);
+  }
+  set(b, b->numbers);
+  six_bits(b, 1);
+  set(b, b->w_scales);
+  six_bits(b, 2);
+  op(b, SN_WASM_f32x4_neg);
+  set(b, b->w_mins);
+}
+
+/* Q6_K has one. */
+static void scale_of_block(const blocks *b, block_place at) {
+  load(b, SN_WASM_v128_load16_splat, at, 208);
+  set(b, b->bits);
+  halves(b);
+  set(b, b->w_scales);
+}
+
+/* ---- four parts -------------------------------------------------------------------------------- */
+
+static void scales_of_x(const blocks *b, bool last) {
+  get(b, b->scales);
+  sn_emit_memory(b->w, SN_WASM_v128_load, 0);
+  if (!last) return;
+  get(b, b->within);
+  op(b, SN_WASM_v128_and);
+}
+
+static void totals_of_x(const blocks *b) {
+  get(b, b->totals);
+  sn_emit_memory(b->w, SN_WASM_v128_load, 0);
+}
+
+/* Numbers are 2 to so many more than they are; 0: they are not. */
+static int zero_bits(const blocks *b) {
+  if (is_biased(b)) return 7;
+  return b->layout->zero == 16 ? 4 : b->layout->zero == 8 ? 3 : 0;
+}
+
+/* Adds four parts to the sums, by sn_part_product; last: only those within. */
+static void add_products(const blocks *b, bool last) {
+  sums_of_dots(b);
+  if (zero_bits(b)) {
+    totals_of_x(b);
+    shift(b, -zero_bits(b));
+    op(b, SN_WASM_i32x4_sub);
+  }
+  op(b, SN_WASM_f32x4_convert_i32x4_s);
+  get(b, b->w_scales);
+  scales_of_x(b, last);
+  op(b, SN_WASM_f32x4_mul);
+  op(b, SN_WASM_f32x4_mul);
+  if (b->layout->has_min) {
+    get(b, b->w_mins);
+    scales_of_x(b, last);
+    totals_of_x(b);
+    op(b, SN_WASM_f32x4_convert_i32x4_s);
+    op(b, SN_WASM_f32x4_mul);
+    op(b, SN_WASM_f32x4_mul);
+    op(b, SN_WASM_f32x4_add);
+  }
+  if (last) {
+    get(b, b->within);
+    op(b, SN_WASM_v128_and);
+  }
+  get(b, b->sums);
+  op(b, SN_WASM_f32x4_add);
+  set(b, b->sums);
+}
+
+static void four_blocks(const blocks *b, const block_place at[FOUR], bool last) {
+  for (int p = 0; p < FOUR; p++) dot(b, at[p], 0, p);
+  scales_of_blocks(b, at);
+  add_products(b, last);
+}
+
+static void four_parts(const blocks *b, block_place at, bool second) {
+  for (int p = 0; p < FOUR; p++) dot(b, at, p + (second ? FOUR : 0), p);
+  if (b->layout->has_min)
+    scales_of_half(b, at, second);
+  else
+    scale_of_block(b, at);
+  add_products(b, false);
+}
+
+static void next_four(const blocks *b) {
+  sn_emit_add(b->w, b->q, FOUR * x_bytes(b));
+  sn_emit_add(b->w, b->scales, FOUR * 4);
+  sn_emit_add(b->w, b->totals, FOUR * 4);
+  sn_emit_add(b->w, b->left, -FOUR);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static void large_row(const blocks *b) {
+  const block_place at = {b->block, 0};
+  sn_emit_while(b->w, b->left, 1);
+  for (int half = 0; half < HALVES; half++) {
+    four_parts(b, at, half);
+    next_four(b);
+  }
+  sn_emit_add(b->w, b->block, b->layout->bytes);
+  sn_emit_repeat(b->w, b->left, 1);
+}
+
+/* tail = place + a block, if there are so many parts left. */
+static void step_if(const blocks *b, uint32_t tail, uint32_t place, int least) {
+  get(b, place);
+  get(b, b->left);
+  sn_emit_i32(b->w, least);
+  op(b, SN_WASM_i32_ge_s);
+  sn_emit_i32(b->w, b->layout->bytes);
+  op(b, SN_WASM_i32_mul);
+  op(b, SN_WASM_i32_add);
+  set(b, tail);
+}
+
+/* The last parts, one to three: of blocks that are missing the last one again. */
+static void last_blocks(const blocks *b) {
+  step_if(b, b->tail[0], b->block, 2);
+  step_if(b, b->tail[1], b->tail[0], 3);
+  const block_place at[] = {{b->block, 0}, {b->tail[0], 0}, {b->tail[1], 0}, {b->tail[1], 0}};
+  four_blocks(b, at, true);
+}
+
+static void small_row(const blocks *b) {
+  const uint32_t bytes = b->layout->bytes, at = b->block;
+  const block_place four[] = {{at, 0}, {at, bytes}, {at, 2 * bytes}, {at, 3 * bytes}};
+  sn_emit_while(b->w, b->left, FOUR);
+  four_blocks(b, four, false);
+  next_four(b);
+  sn_emit_add(b->w, b->block, FOUR * (int32_t)bytes);
+  sn_emit_repeat(b->w, b->left, FOUR);
+  get(b, b->left);
+  sn_emit_block(b->w, SN_WASM_if);
+  last_blocks(b);
+  op(b, SN_WASM_end);
+}
+
+/* (sum 0 + sum 1) + (sum 2 + sum 3) */
+static void store_total(const blocks *b) {
+  get(b, OUT);
+  for (int step = 1; step <= 2; step++) {
+    get(b, b->sums);
+    get(b, b->sums);
+    get(b, b->sums);
+    shuffle(b, step, 1, step == 1 ? 3 : 2, 3);
+    op(b, SN_WASM_f32x4_add);
+    set(b, b->sums);
+  }
+  get(b, b->sums);
+  sn_emit_index(b->w, SN_WASM_f32x4_extract_lane, 0);
+  sn_emit_memory(b->w, SN_WASM_f32_store, 0);
+}
+
+static void start_row(const blocks *b) {
+  const uint32_t to[] = {b->block, b->q, b->scales, b->totals, b->left};
+  const uint32_t from[] = {ROWS, Q, SCALES, TOTALS, PARTS};
+  for (int i = 0; i < 5; i++) {
+    get(b, from[i]);
+    set(b, to[i]);
+  }
+  get_constant(b, ZERO);
+  set(b, b->sums);
+}
+
+static void make_locals(blocks *b) {
+  uint32_t *numbers[] = {&b->block, &b->q,       &b->scales, &b->totals,
+                         &b->left,  &b->tail[0], &b->tail[1]};
+  uint32_t *vectors[] = {&b->within,   &b->sums,    &b->dots[0],    &b->dots[1],    &b->dots[2],
+                         &b->dots[3],  &b->numbers, &b->of_sign[0], &b->of_sign[1], &b->bits,
+                         &b->w_scales, &b->w_mins,  &b->fields};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    *numbers[i] = sn_wasm_local(b->w, SN_WASM_TYPE_I32);
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    *vectors[i] = sn_wasm_local(b->w, SN_WASM_TYPE_V128);
+}
+
+static void make_constants(blocks *b) {
+  for (int i = 0; i < N_CONSTANTS; i++) {
+    b->constants[i] = sn_wasm_local(b->w, SN_WASM_TYPE_V128);
+    sn_emit_16(b->w, SN_WASM_v128_const, (const uint64_t[]){constants[i], constants[i]});
+    set(b, b->constants[i]);
+  }
+}
+
+static void make_within(const blocks *b) {
+  sn_emit_16(b->w, SN_WASM_v128_const, (const int32_t[]){0, 1, 2, 3});
+  get(b, PARTS);
+  sn_emit_i32(b->w, FOUR - 1);
+  op(b, SN_WASM_i32_and);
+  op(b, SN_WASM_i32x4_splat);
+  op(b, SN_WASM_i32x4_lt_s);
+  set(b, b->within);
+}
+
+/* The function is the same for all kernels of a kind. */
+sn_status sn_jit_blocks(sn_jit *j, uint32_t *number) {
+  const sn_block_kind kind = (sn_block_kind)*j->kernel->group->call.options;
+  uint32_t *made = &j->helpers->blocks[kind];
+  if (!*made) {
+    blocks b = {.w = j->w,
+                .kind = kind,
+                .layout = sn_block_layout_of(kind),
+                .is_large = sn_block_layout_of(kind)->numbers > SN_PART,
+                .form = j->kernel->blocks.form};
+    sn_wasm_function(b.w, N_PARAMS);
+    make_locals(&b);
+    make_constants(&b);
+    make_within(&b);
+    sn_emit_while(b.w, N, 1);
+    start_row(&b);
+    if (b.is_large)
+      large_row(&b);
+    else
+      small_row(&b);
+    store_total(&b);
+    sn_emit_add(b.w, OUT, 4);
+    get(&b, ROWS);
+    get(&b, BYTES);
+    op(&b, SN_WASM_i32_add);
+    set(&b, ROWS);
+    sn_emit_add(b.w, N, -1);
+    sn_emit_repeat(b.w, N, 1);
+    *made = sn_wasm_function_end(b.w) + 1;
+  }
+  *number = *made - 1;
+  return SN_OK;
+}
