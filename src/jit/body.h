@@ -10,7 +10,7 @@ typedef struct sn_jit_helpers {
   uint32_t push[SN_OP_COUNT][SN_DTYPE_COUNT]; /* lanes, count: a strip's lanes into the counter */
   uint32_t end[SN_OP_COUNT][SN_DTYPE_COUNT];  /* lanes of the last strip, count of those before,
                                                  item: the block's end */
-  uint32_t blocks[SN_BLOCK_KINDS]; /* of a kind: emit_blocks.c */
+  uint32_t blocks[SN_BLOCK_KINDS], tiles[SN_BLOCK_KINDS]; /* of a kind: emit_blocks.c, emit_tiles.c */
 } sn_jit_helpers;
 
 /* One role of one kernel under way. */
@@ -83,5 +83,6 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
 sn_status sn_jit_fold(sn_jit *j, uint32_t *number);
 sn_status sn_jit_rows(sn_jit *j, uint32_t *number);
 sn_status sn_jit_blocks(sn_jit *j, uint32_t *number);
+sn_status sn_jit_tiles(sn_jit *j, uint32_t *number);
 
 #endif

@@ -103,11 +103,6 @@ static void shuffle(const blocks *b, int i, int j, int k, int l) {
   sn_emit_16(b->w, SN_WASM_i8x16_shuffle, bytes);
 }
 
-/* Numbers of Q8_0 are taken as 128 more, which have 8 bits and no sign. */
-static bool is_biased(const blocks *b) {
-  return b->kind == SN_BLOCK_Q8_0 && b->form == SN_QUANT_BYTES;
-}
-
 /* Of a part of x. */
 static int x_bytes(const blocks *b) { return SN_PART * (b->form == SN_QUANT_BYTES ? 1 : 2); }
 
@@ -139,7 +134,7 @@ static void numbers(const blocks *b, block_place at, int part, int k) {
   const bool six = b->kind == SN_BLOCK_Q6_K;
   if (b->kind == SN_BLOCK_Q8_0) {
     load(b, SN_WASM_v128_load, at, l->low + (uint32_t)k * VECTOR);
-    if (is_biased(b)) with(b, SN_WASM_v128_xor, TOP_BIT);
+    if (b->form == SN_QUANT_BYTES) with(b, SN_WASM_v128_xor, TOP_BIT);
     return;
   }
   const int pair = six ? i & 1 : i >> 1; /* 32 bytes of low bits, of which it has those of */
@@ -373,18 +368,13 @@ static void totals_of_x(const blocks *b) {
   sn_emit_memory(b->w, SN_WASM_v128_load, 0);
 }
 
-/* Numbers are 2 to so many more than they are; 0: they are not. */
-static int zero_bits(const blocks *b) {
-  if (is_biased(b)) return 7;
-  return b->layout->zero == 16 ? 4 : b->layout->zero == 8 ? 3 : 0;
-}
-
 /* Adds four parts to the sums, by sn_part_product; last: only those within. */
 static void add_products(const blocks *b, bool last) {
   sums_of_dots(b);
-  if (zero_bits(b)) {
+  const int zero_bits = sn_quant_zero_bits(b->kind, b->form);
+  if (zero_bits) {
     totals_of_x(b);
-    shift(b, -zero_bits(b));
+    shift(b, -zero_bits);
     op(b, SN_WASM_i32x4_sub);
   }
   op(b, SN_WASM_f32x4_convert_i32x4_s);

@@ -18,6 +18,7 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
       .columns = (sn_columns_code *)function_at(module, functions->of[SN_JIT_COLUMNS]),
       .rows = (sn_rows_code *)function_at(module, functions->of[SN_JIT_ROWS]),
       .blocks = (sn_blocks_code *)function_at(module, functions->of[SN_JIT_BLOCKS]),
+      .tiles = (sn_tiles_code *)function_at(module, functions->of[SN_JIT_TILES]),
   };
 }
 

@@ -7,8 +7,8 @@ enum { MOST_VECTORS = 8, MOST_NODES = 192 };
 /* Of a point, where two are taken together. */
 enum { MOST_OF_PAIR = 32 };
 
-const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "columns", "rows",
-                                                          "blocks"};
+const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold",   "columns",
+                                                          "rows",  "blocks", "tiles"};
 
 /* ---- strip ----------------------------------------------------------------------------------- */
 
@@ -239,8 +239,8 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
     return reduce && (kernel_has_bags(kernel) ? g->space_rank > 1 && !kernel->reduce.adds_memory
                                               : kernel->reduce.mode == SN_REDUCE_COLUMNS);
   case SN_JIT_ROWS: return g->kind == SN_GROUP_ROW;
-  case SN_JIT_BLOCKS:
-    return kernel->kind == &sn_kernel_blocks && kernel->blocks.few;
+  case SN_JIT_BLOCKS: return kernel->kind == &sn_kernel_blocks && kernel->blocks.few;
+  case SN_JIT_TILES: return kernel->kind == &sn_kernel_blocks && kernel->blocks.tiles;
   case SN_JIT_ROLE_COUNT: break;
   }
   return false;
@@ -248,11 +248,9 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
 
 /* start: what all roles of all kernels begin with. */
 static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_jit_functions *out) {
-  static role_fn *const roles[SN_JIT_ROLE_COUNT] = {[SN_JIT_STRIP] = emit_strip,
-                                                    [SN_JIT_FOLD] = sn_jit_fold,
-                                                    [SN_JIT_COLUMNS] = emit_columns,
-                                                    [SN_JIT_ROWS] = sn_jit_rows,
-                                                    [SN_JIT_BLOCKS] = sn_jit_blocks};
+  static role_fn *const roles[SN_JIT_ROLE_COUNT] = {
+      [SN_JIT_STRIP] = emit_strip, [SN_JIT_FOLD] = sn_jit_fold,     [SN_JIT_COLUMNS] = emit_columns,
+      [SN_JIT_ROWS] = sn_jit_rows, [SN_JIT_BLOCKS] = sn_jit_blocks, [SN_JIT_TILES] = sn_jit_tiles};
   for (int role = 0; role < SN_JIT_ROLE_COUNT; role++) {
     out->of[role] = SN_NONE;
     if (!has_role(kernel, (sn_jit_role)role)) continue;

@@ -31,9 +31,11 @@ typedef struct sn_call_plan {
 typedef struct sn_blocks_plan {
   const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
-  bool few;                            /* rows of x: each worker quantises them on its own */
-  sn_quant_form form;                  /* of them for code made at run time */
-  int64_t unit;                        /* rows of blocks, and of x in its own stage */
+  bool few;            /* rows of x: each worker quantises them on its own */
+  bool tiles;          /* more of them, that are multiplied by code made at run time */
+  sn_quant_form form;  /* of x for that */
+  size_t bytes_offset; /* of x in that form, in shared memory, where there are tiles */
+  int64_t unit;        /* rows of blocks, and of x in its own stage */
   size_t scales_offset, totals_offset; /* of x, in shared memory or a worker's, behind its q */
   size_t unpacked_offset;              /* of rows of blocks, in worker memory */
   size_t unpacked_scales_offset;

@@ -16,6 +16,9 @@
  *   blocks    out[i] = row i of quantised blocks, at rows + i * bytes, times a row of x in bytes
  *             (quant_rows.h), for i < n
  *
+ *   tiles     out[i * stride + r] = row i of x in bytes times row r of four unpacked to bytes (quant_rows.h), for
+ *             i < n; stride in bytes
+ *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each worker asks `ready` before it calls: that
  * installs the module where it is missing, and says no where it cannot be. */
@@ -35,6 +38,9 @@ typedef void sn_rows_code(void *const *values, void *memory, int32_t first, int3
                           int32_t length);
 typedef void sn_blocks_code(const uint8_t *rows, int32_t bytes, int32_t n, const int8_t *q,
                             const float *scales, const int32_t *totals, int32_t parts, float *out);
+typedef void sn_tiles_code(const void *numbers, const float *w_scales, const int8_t *q,
+                           const float *scales, const int32_t *totals, int32_t parts, int32_t n,
+                           float *out, int32_t stride);
 
 typedef struct sn_code {
   const void *module; /* NULL: there is none */
@@ -47,6 +53,7 @@ typedef struct sn_code {
   sn_columns_code *columns;
   sn_rows_code *rows;
   sn_blocks_code *blocks;
+  sn_tiles_code *tiles;
 } sn_code;
 
 /* The code if this worker can call it, else NULL. */

@@ -7,8 +7,9 @@
  *                                   then unit: some rows of blocks, with all rows of x of their matrix
  *   matmul_dequantized   1 stage    unit: a tile of a product (gemm.h) whose B is packed from blocks
  *
- * So in matmul_blocks each row of blocks is read once, whatever the number of rows of x. For few of them it is multiplied
- * as it is read, by code made at run time where there is some; for more of them four rows are unpacked at a time. */
+ * So in matmul_blocks each row of blocks comes from memory once, whatever the number of rows of x. For few of them it is
+ * multiplied as it is read; for more of them four rows are unpacked at a time. Code made at run time does either where there
+ * is some. */
 #include "base/size.h"
 #include "kernels/kernel.h"
 #include "kernels/quant_rows.h"
@@ -18,8 +19,9 @@
 #define UNIT_WORK 32768
 /* Rows of blocks that outweigh quantising x again. */
 #define FEW_UNIT 32
-/* Rows of x that are worth unpacking rows of blocks for. */
+/* Rows of x that are worth unpacking rows of blocks for; code made at run time is as fast with packed rows. */
 #define LEAST_UNPACKED 4
+#define LEAST_UNPACKED_FOR_CODE 12
 
 static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
@@ -115,9 +117,14 @@ static bool plan_many(sn_kernel *kernel) {
   kernel->n_stages = 2;
   kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
   kernel->stages[0].units = pieces(rows, rows_of_unit(p->shape.k));
-  return fits(SN_QUANT_ROWS, p->shape.k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes) &&
-         fits(rows, p->shape.k, 2, &p->scales_offset, &kernel->shared_bytes) &&
-         !sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes);
+  if (!fits(SN_QUANT_ROWS, p->shape.k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes) ||
+      !fits(rows, p->shape.k, 2, &p->scales_offset, &kernel->shared_bytes) ||
+      sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes) ||
+      !sn_size_round_up(kernel->shared_bytes, 64, &kernel->shared_bytes))
+    return false;
+  p->bytes_offset = kernel->shared_bytes;
+  return !p->tiles || !sn_size_add_overflows(kernel->shared_bytes, (size_t)(rows * p->shape.k),
+                                             &kernel->shared_bytes);
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
@@ -127,8 +134,9 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   p->kernels = sn_quant_kernels_for(machine->isa);
   if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
-  p->few = is_product(g) && s->rows < LEAST_UNPACKED;
+  p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
   p->form = form_of((sn_block_kind)*g->call.options, machine);
+  p->tiles = is_product(g) && !p->few && machine->gemm && p->form == SN_QUANT_BYTES;
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
   if (p->few && p->unit < FEW_UNIT) p->unit = FEW_UNIT;
   kernel->n_stages = 1;
@@ -154,14 +162,18 @@ static sn_quant_x quantized(const sn_blocks_plan *p, char *memory, int64_t from,
                       .rows = rows};
 }
 
+/* In both forms, since a worker may not be able to call the code. */
 static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
-  const sn_blocks_shape *s = &run->kernel->blocks.shape;
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_shape *s = &p->shape;
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
-  const sn_quant_x out = quantized(&run->kernel->blocks, run->shared, 0, all);
-  run->kernel->blocks.kernels->take(SN_QUANT_SHORTS,
-                                    operand(run, &run->kernel->group->call.operands[0]),
-                                    begin * unit * parts, last * parts, &out);
+  const float *x = operand(run, &run->kernel->group->call.operands[0]);
+  sn_quant_x out = quantized(p, run->shared, 0, all);
+  p->kernels->take(SN_QUANT_SHORTS, x, begin * unit * parts, last * parts, &out);
+  if (!p->tiles) return;
+  out.q = (int16_t *)(void *)((char *)run->shared + p->bytes_offset);
+  p->kernels->take(p->form, x, begin * unit * parts, last * parts, &out);
 }
 
 static const uint8_t *rows_at(const sn_kernel_run *run, int64_t row) {
@@ -233,9 +245,21 @@ static void run_few(const sn_kernel_run *run, int64_t begin, int64_t end, void *
   }
 }
 
+/* Four rows of blocks, unpacked, times all rows of x of matrix `batch`. */
+static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t batch, float *out,
+                          const sn_quant_rows *w) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_shape *s = &p->shape;
+  const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
+  const int8_t *bytes = (const int8_t *)run->shared + p->bytes_offset + batch * s->rows * s->k;
+  p->kernels->unpack_bytes(w);
+  code->tiles(w->q, w->scales, bytes, x.scales, x.totals, (int32_t)w->parts, (int32_t)s->rows, out,
+              (int32_t)(s->n * (int64_t)sizeof *out));
+}
+
 /* Rows [row, row + width) of matrix `batch`, at most four: unpacked for all rows of x, or their numbers. */
-static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t width,
-                     sn_quant_rows *w) {
+static void run_rows(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
+                     int64_t width, sn_quant_rows *w) {
   const sn_blocks_plan *p = &run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   float *out = result_of(run);
@@ -245,9 +269,14 @@ static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64
       p->kernels->numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
     return;
   }
+  out += batch * s->rows * s->n + row;
+  if (code && width == SN_QUANT_ROWS) {
+    multiply_tile(run, code, batch, out, w);
+    return;
+  }
   const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
   p->kernels->unpack(w);
-  p->kernels->multiply_unpacked(w, &x, out + batch * s->rows * s->n + row, s->n, width);
+  p->kernels->multiply_unpacked(w, &x, out, s->n, width);
 }
 
 static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
@@ -288,12 +317,14 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
     run_few(run, begin, end, memory, &w);
     return;
   }
+  const sn_code *code = p->tiles ? sn_code_ready(&run->kernel->code) : NULL;
+  if (code && !code->tiles) code = NULL;
   for (int64_t u = begin; u < end; u++) {
     const int64_t first = u % per_matrix * p->unit, left = p->shape.n - first;
     const int64_t last = first + (left < p->unit ? left : p->unit);
     for (int64_t row = first; row < last; row += SN_QUANT_ROWS)
-      run_rows(run, u / per_matrix, row, last - row < SN_QUANT_ROWS ? last - row : SN_QUANT_ROWS,
-               &w);
+      run_rows(run, code, u / per_matrix, row,
+               last - row < SN_QUANT_ROWS ? last - row : SN_QUANT_ROWS, &w);
   }
 }
 

@@ -2,6 +2,7 @@
  * x, or unpacked once for many.
  *
  *   part p of four unpacked rows   q:      row 0: 32 int16 | row 1 | row 2 | row 3
+ *   or for code made at run time   q:      bytes: numbers 0 to 3 of row 0, of row 1, 2, 3 | 4 to 7 of row 0 ...
  *                                  scales: 4 scales | 4 mins
  *
  * A lane of the sums is a row, or of packed rows a part of one, since memory is read fastest in its order. So the order
@@ -43,12 +44,20 @@ typedef struct sn_quant_x {
   int64_t rows;
 } sn_quant_x;
 
+/* For code made at run time numbers are 2 to so many more than they are, or 0: they are not. So bytes have no sign. */
+static inline int sn_quant_zero_bits(sn_block_kind kind, sn_quant_form form) {
+  if (kind == SN_BLOCK_Q8_0) return form == SN_QUANT_BYTES ? 7 : 0;
+  return sn_block_layouts[kind].zero == 16 ? 4 : sn_block_layouts[kind].zero == 8 ? 3 : 0;
+}
+
 /* Of an instruction set; all have the same bits. */
 typedef struct sn_quant_kernels {
   /* Parts [from, to) of x, of all rows one after the other. */
   void (*take)(sn_quant_form form, const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
   void (*unpack)(const sn_quant_rows *w);
+  /* As bytes, by steps of four numbers, those of each row. Not of Q6_K, whose numbers have more bits. */
+  void (*unpack_bytes)(const sn_quant_rows *w);
 
   /* The numbers of all parts of a row. */
   void (*numbers)(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);

@@ -8,9 +8,9 @@ import { committed, measured } from '../../bench/metrics.mjs';
 const SIZE_TOLERANCE = 0.05;
 /** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers, precisions, data, files and products with
  *  quantised blocks, with their numbers, and of bytes, in what every page loads that has no bundler. */
-const PACKAGE_LIMIT_BYTES = 329_500;
+const PACKAGE_LIMIT_BYTES = 331_000;
 /** Of a page whose bundler leaves out what it does not name. The module, which has it all, is five sixths of this. */
-const PAGE_LIMIT_BYTES = 296_000;
+const PAGE_LIMIT_BYTES = 297_500;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));

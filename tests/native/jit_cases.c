@@ -374,12 +374,15 @@ static bool make_row(jit_case *c) {
   return !g->row.phases[0].n_reductions || make_post(c, 0, true);
 }
 
-/* Rows of blocks times few rows of x: buffers are x, the rows, the result. */
+/* Rows of blocks times rows of x: buffers are x, the rows, the result. */
 static bool make_blocks(jit_case *c) {
   sn_group *g = &c->group;
-  const sn_block_layout *layout = sn_block_layout_of(case_below(&c->random, SN_BLOCK_KINDS));
+  const sn_block_kind which = (sn_block_kind)case_below(&c->random, SN_BLOCK_KINDS);
+  const sn_block_layout *layout = &sn_block_layouts[which];
   const int64_t blocks = 1 + case_below(&c->random, layout->numbers > SN_PART ? 3 : 11);
-  const int64_t m = 1 + case_below(&c->random, 3), n = 1 + case_below(&c->random, 9);
+  const bool has_tiles = c->relaxed && which != SN_BLOCK_Q8_0 && which != SN_BLOCK_Q6_K;
+  const int64_t m = 1 + case_below(&c->random, has_tiles ? 20 : 11),
+                n = 4 + case_below(&c->random, 9);
   const int64_t k = blocks * layout->numbers, bytes = n * blocks * layout->bytes;
   g->kind = SN_GROUP_CALL;
   g->space_rank = 1;
@@ -389,7 +392,7 @@ static bool make_blocks(jit_case *c) {
       !allocate(c, 2, sizeof *g->call.lengths, &g->call.lengths) ||
       !allocate(c, 1, sizeof *kind, &kind) || !allocate(c, 1, sizeof *g->stores, &g->stores))
     return false;
-  *kind = layout - sn_block_layouts;
+  *kind = which;
   g->call = (sn_call){.op = SN_OP_matmul_blocks,
                       .operands = g->call.operands,
                       .lengths = g->call.lengths,
@@ -591,14 +594,51 @@ static void fill_rows(jit_case *c, const jit_buffer *rows) {
   memcpy(c->after + rows->at, c->before + rows->at, (size_t)rows->elements);
 }
 
-/* The code reads x as bytes from the worker's memory, where the kernel puts them before. */
+/* Four rows of blocks, unpacked in the worker's memory, times all of x, which lies behind that. */
+static bool run_tiles(jit_case *c, const vm_state *s) {
+  const sn_blocks_plan *p = &c->kernel.blocks;
+  const sn_blocks_shape *shape = &p->shape;
+  const int64_t parts = shape->k / SN_PART, row = case_below(&c->random, shape->n - 3);
+  const jit_buffer *rows = &c->buffers[1], *out = &c->buffers[2];
+  const int32_t scales = (int32_t)(c->extra + shape->rows * shape->k);
+  const int32_t totals = (int32_t)(scales + shape->rows * parts * 4);
+  for (int image = 0; image < 2; image++) {
+    char *memory = image ? c->after : c->before;
+    p->kernels->take(p->form, s->values[0], 0, shape->rows * parts,
+                     &(sn_quant_x){.q = (int16_t *)(void *)(memory + c->extra),
+                                   .scales = (float *)(void *)(memory + scales),
+                                   .totals = (int32_t *)(void *)(memory + totals)});
+  }
+  memcpy(c->before + out->at, c->after + out->at, (size_t)out->elements * 4);
+  for (int64_t i = 0; i < shape->rows; i++)
+    memset(c->before + out->at + (i * shape->n + row) * 4, POISON, 16);
+  char *unpacked = c->before + c->worker;
+  sn_quant_rows four = {.kind = (sn_block_kind)*c->group.call.options,
+                        .parts = parts,
+                        .q = (int16_t *)(void *)unpacked,
+                        .scales = (float *)(void *)(unpacked + p->unpacked_scales_offset)};
+  for (int r = 0; r < SN_QUANT_ROWS; r++)
+    four.rows[r] = (uint8_t *)c->before + rows->at + (row + r) * shape->bytes;
+  p->kernels->unpack_bytes(&four);
+  add_call(c, SN_JIT_TILES, 9,
+           (int32_t[]){(int32_t)c->worker, (int32_t)(c->worker + p->unpacked_scales_offset),
+                       (int32_t)c->extra, scales, totals, (int32_t)parts, (int32_t)shape->rows,
+                       (int32_t)(out->at + row * 4), (int32_t)(shape->n * 4)});
+  return true;
+}
+
+/* The code reads few rows of x from the worker's memory, where the kernel puts them before. */
 static bool run_blocks(jit_case *c) {
   const sn_blocks_plan *p = &c->kernel.blocks;
   vm_state s;
+  char *shared;
   fill_rows(c, &c->buffers[1]);
-  if (!vm_begin(&s, c)) return false;
-  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .workers = s.memory};
-  sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
+  if (!vm_begin(&s, c) || !allocate(c, c->kernel.shared_bytes + 1, 1, &shared)) return false;
+  sn_kernel_run run = {
+      .kernel = &c->kernel, .values = s.values, .shared = shared, .workers = s.memory};
+  for (; run.stage < c->kernel.n_stages; run.stage++)
+    sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[run.stage].units, 0);
+  if (p->tiles) return run_tiles(c, &s);
   const sn_blocks_shape *shape = &p->shape;
   const int64_t parts = shape->k / SN_PART;
   char *memory = c->before + c->worker;
@@ -608,7 +648,7 @@ static bool run_blocks(jit_case *c) {
                                  .totals = (int32_t *)(void *)(memory + p->totals_offset)});
   for (int64_t i = 0; i < shape->rows; i++)
     for (int64_t row = 0; row < shape->n;) {
-      const int64_t n = piece(&c->random, shape->n - row, c->n_calls > JIT_MAX_CALLS - 4);
+      const int64_t n = piece(&c->random, shape->n - row, c->n_calls > JIT_MAX_CALLS / 2);
       const int64_t x = (int64_t)c->worker, part = i * parts * 4;
       add_call(c, SN_JIT_BLOCKS, 8,
                (int32_t[]){(int32_t)(c->buffers[1].at + row * shape->bytes), (int32_t)shape->bytes,
@@ -666,7 +706,8 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   c->env = ledger_env(&c->ledger);
   sn_arena_init(&c->arena, &c->env);
   sn_target target_here = sn_cpu_target;
-  const sn_machine machine = {.target = &target_here, .isa = sn_isa_detect()};
+  const sn_gemm_run_time none = {0}; /* but code can be made */
+  const sn_machine machine = {.target = &target_here, .isa = sn_isa_detect(), .gemm = &none};
   const sn_jit_target target = {
       .lanes = {.relaxed = relaxed, .split_minmax = case_one_in(&c->random, 2)}};
   bool ok = make_group(c, number);

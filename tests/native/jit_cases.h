@@ -11,13 +11,13 @@
 #include "ledger.h"
 #include "op_cases.h"
 
-#define JIT_MAX_CALLS 12
+#define JIT_MAX_CALLS 24
 #define JIT_MAX_BUFFERS 24
 
 typedef struct jit_call {
   uint32_t function;
   int n_args;
-  int32_t args[8];
+  int32_t args[9];
 } jit_call;
 
 typedef struct jit_buffer {

@@ -1,0 +1,220 @@
+/* emit_tiles.c - four unpacked rows of quantised blocks times rows of x, by the dot product of relaxed SIMD:
+ * kernels/code.h. A lane of the sums is a row of blocks: of each the next four numbers lie in a lane (quant_rows.h), and meet
+ * the same four numbers of x. Two rows of x are taken at a time, and of an odd number the last one twice.
+ *
+ * The instruction and its bits: emit_blocks.c. */
+#include "jit/body.h"
+#include "kernels/quant_rows.h"
+
+enum { NUMBERS, W_SCALES, Q, SCALES, TOTALS, PARTS, N, OUT, STRIDE, N_PARAMS };
+enum { PAIR = 2, STEPS = SN_PART / 4, VECTOR = 16, WORD = 4 };
+/* Bytes of a part: of four rows of blocks, of their scales and mins. */
+enum { NUMBER_BYTES = STEPS * VECTOR, SCALE_BYTES = 2 * VECTOR };
+
+typedef struct row_of_x { /* locals: addresses, and what is added up */
+  uint32_t q, scales, totals, out;
+  uint32_t dots, scale, sums[SN_PART_SUMS];
+} row_of_x;
+
+typedef struct tiles {
+  sn_wasm *w;
+  const sn_block_layout *layout;
+  int zero_bits; /* numbers are 2 to so many more than they are; 0: they are not */
+  uint32_t numbers, w_scales, left; /* where the rows of blocks are, parts to come */
+  uint32_t step, zero;              /* four numbers of each row; 0 */
+  row_of_x x[PAIR];
+} tiles;
+
+static void op(const tiles *t, sn_wasm_op code) { sn_emit(t->w, code); }
+static void get(const tiles *t, uint32_t local) { sn_emit_get(t->w, local); }
+static void set(const tiles *t, uint32_t local) { sn_emit_set(t->w, local); }
+
+static void load(const tiles *t, sn_wasm_op code, uint32_t local, int offset) {
+  get(t, local);
+  sn_emit_memory(t->w, code, (uint32_t)offset);
+}
+
+/* ---- a part ------------------------------------------------------------------------------------ */
+
+/* Numbers [4 step, 4 step + 4) of part p. */
+static void add_step(const tiles *t, int p, int step) {
+  load(t, SN_WASM_v128_load, t->numbers, p * NUMBER_BYTES + step * VECTOR);
+  set(t, t->step);
+  for (int i = 0; i < PAIR; i++) {
+    load(t, SN_WASM_v128_load32_splat, t->x[i].q, p * SN_PART + step * WORD);
+    get(t, t->step);
+    get(t, step ? t->x[i].dots : t->zero);
+    op(t, SN_WASM_i32x4_relaxed_dot_add);
+    set(t, t->x[i].dots);
+  }
+}
+
+/* Of the part's total, in all lanes. */
+static void total_of(const tiles *t, const row_of_x *x, int p) {
+  load(t, SN_WASM_v128_load32_splat, x->totals, p * WORD);
+}
+
+/* Adds the part to its sum, as sn_part_product has it. */
+static void add_product(const tiles *t, const row_of_x *x, int p) {
+  load(t, SN_WASM_v128_load32_splat, x->scales, p * WORD);
+  set(t, x->scale);
+  get(t, x->sums[p]);
+  get(t, x->dots);
+  if (t->zero_bits) {
+    total_of(t, x, p);
+    sn_emit_i32(t->w, t->zero_bits);
+    op(t, SN_WASM_i32x4_shl);
+    op(t, SN_WASM_i32x4_sub);
+  }
+  op(t, SN_WASM_f32x4_convert_i32x4_s);
+  load(t, SN_WASM_v128_load, t->w_scales, p * SCALE_BYTES);
+  get(t, x->scale);
+  op(t, SN_WASM_f32x4_mul);
+  op(t, SN_WASM_f32x4_mul);
+  if (t->layout->has_min) {
+    load(t, SN_WASM_v128_load, t->w_scales, p * SCALE_BYTES + VECTOR);
+    get(t, x->scale);
+    total_of(t, x, p);
+    op(t, SN_WASM_f32x4_convert_i32x4_s);
+    op(t, SN_WASM_f32x4_mul);
+    op(t, SN_WASM_f32x4_mul);
+    op(t, SN_WASM_f32x4_add);
+  }
+  op(t, SN_WASM_f32x4_add);
+  set(t, x->sums[p]);
+}
+
+/* Up to four parts: each has its own sum. */
+static void add_parts(const tiles *t) {
+  sn_emit_block(t->w, SN_WASM_block);
+  for (int p = 0; p < SN_PART_SUMS; p++) {
+    for (int step = 0; step < STEPS; step++) add_step(t, p, step);
+    for (int i = 0; i < PAIR; i++) add_product(t, &t->x[i], p);
+    if (p + 1 == SN_PART_SUMS) break;
+    get(t, t->left);
+    sn_emit_i32(t->w, p + 2);
+    op(t, SN_WASM_i32_lt_s);
+    sn_emit_index(t->w, SN_WASM_br_if, 0);
+  }
+  op(t, SN_WASM_end);
+}
+
+/* ---- two rows of x ----------------------------------------------------------------------------- */
+
+/* to = from, and for the second of two rows that there are `bytes` more. */
+static void start_at(const tiles *t, uint32_t to, uint32_t from, bool second, bool stride) {
+  get(t, from);
+  if (second) {
+    get(t, stride ? STRIDE : PARTS);
+    if (!stride) {
+      sn_emit_i32(t->w, from == Q ? SN_PART : WORD);
+      op(t, SN_WASM_i32_mul);
+    }
+    get(t, N);
+    sn_emit_i32(t->w, PAIR);
+    op(t, SN_WASM_i32_ge_s);
+    op(t, SN_WASM_i32_mul);
+    op(t, SN_WASM_i32_add);
+  }
+  set(t, to);
+}
+
+static void start(const tiles *t) {
+  for (int i = 0; i < PAIR; i++) {
+    const row_of_x *x = &t->x[i];
+    start_at(t, x->q, Q, i, false);
+    start_at(t, x->scales, SCALES, i, false);
+    start_at(t, x->totals, TOTALS, i, false);
+    start_at(t, x->out, OUT, i, true);
+    for (int s = 0; s < SN_PART_SUMS; s++) {
+      get(t, t->zero);
+      set(t, x->sums[s]);
+    }
+  }
+  const uint32_t to[] = {t->numbers, t->w_scales, t->left};
+  const uint32_t from[] = {NUMBERS, W_SCALES, PARTS};
+  for (int i = 0; i < 3; i++) {
+    get(t, from[i]);
+    set(t, to[i]);
+  }
+}
+
+static void next_parts(const tiles *t) {
+  sn_emit_add(t->w, t->numbers, SN_PART_SUMS * NUMBER_BYTES);
+  sn_emit_add(t->w, t->w_scales, SN_PART_SUMS * SCALE_BYTES);
+  for (int i = 0; i < PAIR; i++) {
+    sn_emit_add(t->w, t->x[i].q, SN_PART_SUMS * SN_PART);
+    sn_emit_add(t->w, t->x[i].scales, SN_PART_SUMS * WORD);
+    sn_emit_add(t->w, t->x[i].totals, SN_PART_SUMS * WORD);
+  }
+  sn_emit_add(t->w, t->left, -SN_PART_SUMS);
+}
+
+/* (sum 0 + sum 1) + (sum 2 + sum 3) */
+static void store_total(const tiles *t, const row_of_x *x) {
+  get(t, x->out);
+  for (int s = 0; s < SN_PART_SUMS; s += 2) {
+    get(t, x->sums[s]);
+    get(t, x->sums[s + 1]);
+    op(t, SN_WASM_f32x4_add);
+  }
+  op(t, SN_WASM_f32x4_add);
+  sn_emit_memory(t->w, SN_WASM_v128_store, 0);
+}
+
+/* What the parameters of rows of x become for the next two; their number may then be -1. */
+static void next_rows(const tiles *t) {
+  const uint32_t places[] = {Q, SCALES, TOTALS, OUT};
+  for (int i = 0; i < 4; i++) {
+    get(t, places[i]);
+    get(t, places[i] == OUT ? STRIDE : PARTS);
+    sn_emit_i32(t->w, PAIR * (places[i] == OUT ? 1 : places[i] == Q ? SN_PART : WORD));
+    op(t, SN_WASM_i32_mul);
+    op(t, SN_WASM_i32_add);
+    set(t, places[i]);
+  }
+  sn_emit_add(t->w, N, -PAIR);
+}
+
+static void make_locals(tiles *t) {
+  uint32_t *numbers[] = {&t->numbers, &t->w_scales, &t->left};
+  for (int i = 0; i < 3; i++) *numbers[i] = sn_wasm_local(t->w, SN_WASM_TYPE_I32);
+  for (int i = 0; i < PAIR; i++) {
+    row_of_x *x = &t->x[i];
+    uint32_t *places[] = {&x->q, &x->scales, &x->totals, &x->out};
+    for (int k = 0; k < 4; k++) *places[k] = sn_wasm_local(t->w, SN_WASM_TYPE_I32);
+  }
+  for (int i = 0; i < PAIR; i++) {
+    row_of_x *x = &t->x[i];
+    x->dots = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+    x->scale = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+    for (int s = 0; s < SN_PART_SUMS; s++) x->sums[s] = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+  }
+  t->step = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+  t->zero = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+}
+
+/* The function is the same for all kernels of a kind. */
+sn_status sn_jit_tiles(sn_jit *j, uint32_t *number) {
+  const sn_block_kind kind = (sn_block_kind)*j->kernel->group->call.options;
+  uint32_t *made = &j->helpers->tiles[kind];
+  if (!*made) {
+    tiles t = {.w = j->w,
+               .layout = sn_block_layout_of(kind),
+               .zero_bits = sn_quant_zero_bits(kind, SN_QUANT_BYTES)};
+    sn_wasm_function(t.w, N_PARAMS);
+    make_locals(&t);
+    sn_emit_while(t.w, N, 1);
+    start(&t);
+    sn_emit_while(t.w, t.left, 1);
+    add_parts(&t);
+    next_parts(&t);
+    sn_emit_repeat(t.w, t.left, 1);
+    for (int i = 0; i < PAIR; i++) store_total(&t, &t.x[i]);
+    next_rows(&t);
+    sn_emit_repeat(t.w, N, 1);
+    *made = sn_wasm_function_end(t.w) + 1;
+  }
+  *number = *made - 1;
+  return SN_OK;
+}
