@@ -535,7 +535,7 @@ sn_status sn_jit_blocks(sn_jit *j, uint32_t *number) {
                 .kind = kind,
                 .layout = sn_block_layout_of(kind),
                 .is_large = sn_block_layout_of(kind)->numbers > SN_PART,
-                .form = j->kernel->blocks.form};
+                .form = j->kernel->blocks->form};
     sn_wasm_function(b.w, N_PARAMS);
     make_locals(&b);
     make_constants(&b);

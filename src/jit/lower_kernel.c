@@ -239,8 +239,8 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
     return reduce && (kernel_has_bags(kernel) ? g->space_rank > 1 && !kernel->reduce.adds_memory
                                               : kernel->reduce.mode == SN_REDUCE_COLUMNS);
   case SN_JIT_ROWS: return g->kind == SN_GROUP_ROW;
-  case SN_JIT_BLOCKS: return kernel->kind == &sn_kernel_blocks && kernel->blocks.few;
-  case SN_JIT_TILES: return kernel->kind == &sn_kernel_blocks && kernel->blocks.tiles;
+  case SN_JIT_BLOCKS: return kernel->kind == &sn_kernel_blocks && kernel->blocks->few;
+  case SN_JIT_TILES: return kernel->kind == &sn_kernel_blocks && kernel->blocks->tiles;
   case SN_JIT_ROLE_COUNT: break;
   }
   return false;

@@ -84,32 +84,33 @@ typedef struct sn_product_plan {
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
 } sn_product_plan;
 
+/* Small members first: their places take a byte in code. */
 typedef struct sn_kernel {
   const sn_group *group;
   const struct sn_kernel_kind *kind;
-  sn_vm_code *phases; /* per phase of the group */
-  sn_vm_code post;
-  size_t *phase_offset; /* of each phase's strips in worker memory */
-  sn_reduce_plan reduce;
-  sn_row_plan row;
-  sn_product_plan *product; /* of a contraction, and of matmul_dequantized; else NULL */
-  const sn_gemm_run_time *gemm_run_time; /* whose kernel the product has, or NULL */
-  sn_packed packed;
-  sn_code code;
-  sn_call_plan call;
-  sn_blocks_plan blocks;
-  sn_schedule schedule;      /* of a chain */
-  struct sn_kernel *members; /* of a chain: for a block, then for the last one */
-  struct sn_kernel *befores; /* of a contraction: what runs before it */
-  uint32_t n_members, n_befores;
-  int64_t whole_m; /* of a block of a product: rows of all of it, or 0 */
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
-  size_t worker_bytes;   /* private memory of each worker */
-  size_t scratch_offset; /* of the contraction's panels in worker memory */
-  sn_strip_fn *add;      /* a contraction's partials */
-  size_t shared_bytes;   /* partials, packed operands: what one stage makes for the next */
-  size_t shared_offset;  /* of a chain's member: where its part of the chain's begins */
+  uint32_t n_members, n_befores;
+  struct sn_kernel *members; /* of a chain: for a block, then for the last one */
+  struct sn_kernel *befores; /* of a contraction: what runs before it */
+  size_t worker_bytes;       /* private memory of each worker */
+  size_t scratch_offset;     /* of the contraction's panels in worker memory */
+  size_t shared_bytes;       /* partials, packed operands: what one stage makes for the next */
+  size_t shared_offset;      /* of a chain's member: where its part of the chain's begins */
+  sn_strip_fn *add;          /* a contraction's partials */
+  sn_product_plan *product;  /* of a contraction, and of matmul_dequantized; else NULL */
+  sn_blocks_plan *blocks;    /* of a call over quantised blocks; else NULL */
+  const sn_gemm_run_time *gemm_run_time; /* whose kernel the product has, or NULL */
+  sn_code code;
+  sn_packed packed;
+  int64_t whole_m;      /* of a block of a product: rows of all of it, or 0 */
+  size_t *phase_offset; /* of each phase's strips in worker memory */
+  sn_vm_code *phases;   /* per phase of the group */
+  sn_vm_code post;
+  sn_reduce_plan reduce;
+  sn_row_plan row;
+  sn_call_plan call;
+  sn_schedule schedule; /* of a chain */
 } sn_kernel;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,

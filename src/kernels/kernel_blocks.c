@@ -65,7 +65,7 @@ static sn_gemm_walk matrix_of(int64_t width, int64_t ws, int64_t k, int64_t ks) 
 /* C(rows, k) = A(rows, n) B(n, k): what the blocks have along is across here. */
 static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
-  const sn_blocks_shape *s = &kernel->blocks.shape;
+  const sn_blocks_shape *s = &kernel->blocks->shape;
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->product, (void **)&kernel->product));
   sn_gemm *gemm = &kernel->product->gemm;
   *gemm = (sn_gemm){.dtype = SN_F32,
@@ -75,7 +75,7 @@ static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel
                     .a = matrix_of(s->rows, s->n, s->n, 1),
                     .b = matrix_of(s->k, 1, s->n, s->k),
                     .costs = &machine->target->costs.product,
-                    .blocks = {kernel->blocks.kernels, (sn_block_kind)*g->call.options, s->bytes}};
+                    .blocks = {kernel->blocks->kernels, (sn_block_kind)*g->call.options, s->bytes}};
   kernel->gemm_run_time = machine->gemm;
   sn_gemm_plan(gemm, machine->gemm
                          ? &machine->gemm->ukr[SN_F32]
@@ -97,7 +97,7 @@ static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
 
 /* The worker's memory: x, then rows of blocks where those are unpacked. */
 static bool plan_few(sn_kernel *kernel) {
-  sn_blocks_plan *p = &kernel->blocks;
+  sn_blocks_plan *p = kernel->blocks;
   size_t *bytes = &kernel->worker_bytes, q, rows;
   if (!fits(p->shape.rows, p->shape.k, 2, &p->scales_offset, bytes) ||
       sn_size_add_overflows(*bytes, SN_QUANT_BEHIND_X, bytes) ||
@@ -112,7 +112,7 @@ static bool plan_few(sn_kernel *kernel) {
 
 /* x lies in memory that all share. */
 static bool plan_many(sn_kernel *kernel) {
-  sn_blocks_plan *p = &kernel->blocks;
+  sn_blocks_plan *p = kernel->blocks;
   const int64_t rows = p->shape.batch * p->shape.rows;
   kernel->n_stages = 2;
   kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
@@ -129,7 +129,8 @@ static bool plan_many(sn_kernel *kernel) {
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
-  sn_blocks_plan *p = &kernel->blocks;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->blocks, (void **)&kernel->blocks));
+  sn_blocks_plan *p = kernel->blocks;
   p->shape = shape_of(g);
   p->kernels = sn_quant_kernels_for(machine->isa);
   if (is_back(g)) return plan_back(arena, machine, kernel);
@@ -164,7 +165,7 @@ static sn_quant_x quantized(const sn_blocks_plan *p, char *memory, int64_t from,
 
 /* In both forms, since a worker may not be able to call the code. */
 static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
@@ -179,7 +180,7 @@ static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end)
 static const uint8_t *rows_at(const sn_kernel_run *run, int64_t row) {
   const sn_group *g = run->kernel->group;
   const uint8_t *bytes = operand(run, &g->call.operands[is_product(g)]);
-  return bytes + row * run->kernel->blocks.shape.bytes;
+  return bytes + row * run->kernel->blocks->shape.bytes;
 }
 
 static float *result_of(const sn_kernel_run *run) {
@@ -195,7 +196,7 @@ static void find_rows(const sn_kernel_run *run, int64_t row, int64_t width, sn_q
 /* The few rows of x of a matrix, quantised into the worker's memory as `code` or the kernels read them. */
 static sn_quant_x take_few(const sn_kernel_run *run, int64_t batch, const sn_code *code,
                            void *memory) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_call *call = &run->kernel->group->call;
   const int64_t parts = p->shape.rows * (p->shape.k / SN_PART);
   const float *x = (const float *)operand(run, &call->operands[0]) + batch * parts * SN_PART;
@@ -207,7 +208,7 @@ static sn_quant_x take_few(const sn_kernel_run *run, int64_t batch, const sn_cod
 /* Rows [row, row + n) of matrix `batch` times few rows of x. */
 static void multiply_few(const sn_kernel_run *run, const sn_quant_x *x, const sn_code *code,
                          int64_t batch, int64_t row, int64_t n, sn_quant_rows *w) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   float *out = result_of(run) + batch * s->rows * s->n + row;
   const int64_t first = batch * s->n + row, parts = s->k / SN_PART;
@@ -230,7 +231,7 @@ static void multiply_few(const sn_kernel_run *run, const sn_quant_x *x, const sn
 
 static void run_few(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory,
                     sn_quant_rows *w) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_code *code = sn_code_ready(&run->kernel->code);
   const int64_t per_matrix = pieces(p->shape.n, p->unit);
   if (code && !code->blocks) code = NULL;
@@ -248,7 +249,7 @@ static void run_few(const sn_kernel_run *run, int64_t begin, int64_t end, void *
 /* Four rows of blocks, unpacked, times all rows of x of matrix `batch`. */
 static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t batch, float *out,
                           const sn_quant_rows *w) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
   const int8_t *bytes = (const int8_t *)run->shared + p->bytes_offset + batch * s->rows * s->k;
@@ -260,7 +261,7 @@ static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t
 /* Rows [row, row + width) of matrix `batch`, at most four: unpacked for all rows of x, or their numbers. */
 static void run_rows(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
                      int64_t width, sn_quant_rows *w) {
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   float *out = result_of(run);
   find_rows(run, batch * s->n + row, width, w);
@@ -282,7 +283,7 @@ static void run_rows(const sn_kernel_run *run, const sn_code *code, int64_t batc
 static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *kernel = run->kernel;
   const sn_call *call = &kernel->group->call;
-  const sn_blocks_shape *s = &kernel->blocks.shape;
+  const sn_blocks_shape *s = &kernel->blocks->shape;
   const float *x = operand(run, &call->operands[0]);
   const uint8_t *bytes = operand(run, &call->operands[1]);
   float *out = (float *)(uintptr_t)operand(run, &kernel->group->stores[0].target);
@@ -302,7 +303,7 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
     run_tiles(run, begin, end, memory);
     return;
   }
-  const sn_blocks_plan *p = &run->kernel->blocks;
+  const sn_blocks_plan *p = run->kernel->blocks;
   const int64_t per_matrix = pieces(p->shape.n, p->unit);
   if (is_product(g) && !p->few && run->stage == 0) {
     quantize_units(run, begin, end);

@@ -596,7 +596,7 @@ static void fill_rows(jit_case *c, const jit_buffer *rows) {
 
 /* Four rows of blocks, unpacked in the worker's memory, times all of x, which lies behind that. */
 static bool run_tiles(jit_case *c, const vm_state *s) {
-  const sn_blocks_plan *p = &c->kernel.blocks;
+  const sn_blocks_plan *p = c->kernel.blocks;
   const sn_blocks_shape *shape = &p->shape;
   const int64_t parts = shape->k / SN_PART, row = case_below(&c->random, shape->n - 3);
   const jit_buffer *rows = &c->buffers[1], *out = &c->buffers[2];
@@ -629,7 +629,7 @@ static bool run_tiles(jit_case *c, const vm_state *s) {
 
 /* The code reads few rows of x from the worker's memory, where the kernel puts them before. */
 static bool run_blocks(jit_case *c) {
-  const sn_blocks_plan *p = &c->kernel.blocks;
+  const sn_blocks_plan *p = c->kernel.blocks;
   vm_state s;
   char *shared;
   fill_rows(c, &c->buffers[1]);
