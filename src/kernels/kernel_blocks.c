@@ -280,7 +280,7 @@ static void run_rows(const sn_kernel_run *run, const sn_code *code, int64_t batc
   p->kernels->multiply_unpacked(w, &x, out, s->n, width);
 }
 
-static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_back(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *kernel = run->kernel;
   const sn_call *call = &kernel->group->call;
   const sn_blocks_shape *s = &kernel->blocks->shape;
@@ -300,7 +300,7 @@ static void run_tiles(const sn_kernel_run *run, int64_t begin, int64_t end, void
 static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_group *g = run->kernel->group;
   if (is_back(g)) {
-    run_tiles(run, begin, end, memory);
+    run_back(run, begin, end, memory);
     return;
   }
   const sn_blocks_plan *p = run->kernel->blocks;

@@ -69,10 +69,12 @@ describe('the Models tab', () => {
     assert.equal(await get('tab-models').getAttribute('aria-selected'), 'true');
     assert.match(await get('models-drop').innerText(), /Nothing leaves this page/);
     assert.equal(await get('models-summary').isVisible(), false);
+    assert.match(await get('models-to-come').innerText(), /See what it is[^]*Run it[^]*Train it[^]*Chat/);
   });
 
   test('an ONNX file is told in words, drawn, and runs to the values of Node', async () => {
     assert.equal(await open('classifier.onnx', classifier()), 'is open');
+    assert.equal(await get('models-to-come').isVisible(), false, 'what a model will open gives way to it');
     const words = await get('models-summary').innerText();
     const parameters = onnx.read(classifier()).weights.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
     assert.match(words, new RegExp(`convolutional network with ${parameters} parameters`));
