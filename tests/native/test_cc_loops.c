@@ -252,9 +252,18 @@ static void emit_any(sn_wasm *w, sn_wasm_op op) {
   }
 }
 
-/* Products of bytes, which micro-kernels alone have. */
+/* What only products of bytes and of quantised blocks have, and no loop. */
 static bool is_of_bytes(int op) {
-  return op == SN_WASM_i32x4_dot_i16x8_s || op == SN_WASM_i32x4_relaxed_dot_add;
+  switch (op) {
+  case SN_WASM_i32x4_dot_i16x8_s:
+  case SN_WASM_i32x4_relaxed_dot_add:
+  case SN_WASM_i32_load8_s:
+  case SN_WASM_i8x16_eq:
+  case SN_WASM_i8x16_sub:
+  case SN_WASM_i16x8_shl:
+  case SN_WASM_i16x8_shr_s: return true;
+  default: return false;
+  }
 }
 
 /* One after the other on two locals; blocks, branches and locals stand in what is emitted otherwise. */
