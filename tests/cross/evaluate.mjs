@@ -131,4 +131,5 @@ await sn.init({
 for await (const line of createInterface({ input: process.stdin })) {
   if (line) run(line.split(' '));
 }
-process.exit(0);
+// A full pipe takes the rest later, and an exit would lose it.
+process.stdout.write('', () => process.exit(0));
