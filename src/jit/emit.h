@@ -100,10 +100,10 @@ void sn_emit_block(sn_wasm *w, sn_wasm_op op); /* block, loop, if: no operands, 
 /* Elements are aligned to their size, vectors only to that of an element: the promise is 4 bytes at
  * most, which costs nothing on any machine. */
 void sn_emit_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset);
-/* The same at any byte. */
+void sn_emit_lane_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane);
+/* The same of addresses that are a multiple of nothing. */
 void sn_emit_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset);
 void sn_emit_lane_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane);
-void sn_emit_lane_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane);
 
 static inline void sn_emit_get(sn_wasm *w, uint32_t local) {
   sn_emit_index(w, SN_WASM_local_get, local);

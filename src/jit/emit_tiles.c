@@ -101,15 +101,19 @@ static void add_parts(const tiles *t) {
 
 /* ---- two rows of x ----------------------------------------------------------------------------- */
 
-/* to = from, and for the second of two rows that there are `bytes` more. */
-static void start_at(const tiles *t, uint32_t to, uint32_t from, bool second, bool stride) {
-  get(t, from);
+/* Bytes from what a parameter says of a row of x to the same of the next row. */
+static void get_stride(const tiles *t, uint32_t parameter) {
+  get(t, parameter == OUT ? STRIDE : PARTS);
+  if (parameter == OUT) return;
+  sn_emit_i32(t->w, parameter == Q ? SN_PART : WORD);
+  op(t, SN_WASM_i32_mul);
+}
+
+/* Of the first of two rows, or of the second: the same one again, if there is no more. */
+static void start_at(const tiles *t, uint32_t to, uint32_t parameter, bool second) {
+  get(t, parameter);
   if (second) {
-    get(t, stride ? STRIDE : PARTS);
-    if (!stride) {
-      sn_emit_i32(t->w, from == Q ? SN_PART : WORD);
-      op(t, SN_WASM_i32_mul);
-    }
+    get_stride(t, parameter);
     get(t, N);
     sn_emit_i32(t->w, PAIR);
     op(t, SN_WASM_i32_ge_s);
@@ -122,10 +126,10 @@ static void start_at(const tiles *t, uint32_t to, uint32_t from, bool second, bo
 static void start(const tiles *t) {
   for (int i = 0; i < PAIR; i++) {
     const row_of_x *x = &t->x[i];
-    start_at(t, x->q, Q, i, false);
-    start_at(t, x->scales, SCALES, i, false);
-    start_at(t, x->totals, TOTALS, i, false);
-    start_at(t, x->out, OUT, i, true);
+    start_at(t, x->q, Q, i);
+    start_at(t, x->scales, SCALES, i);
+    start_at(t, x->totals, TOTALS, i);
+    start_at(t, x->out, OUT, i);
     for (int s = 0; s < SN_PART_SUMS; s++) {
       get(t, t->zero);
       set(t, x->sums[s]);
@@ -164,14 +168,14 @@ static void store_total(const tiles *t, const row_of_x *x) {
 
 /* What the parameters of rows of x become for the next two; their number may then be -1. */
 static void next_rows(const tiles *t) {
-  const uint32_t places[] = {Q, SCALES, TOTALS, OUT};
+  const uint32_t parameters[] = {Q, SCALES, TOTALS, OUT};
   for (int i = 0; i < 4; i++) {
-    get(t, places[i]);
-    get(t, places[i] == OUT ? STRIDE : PARTS);
-    sn_emit_i32(t->w, PAIR * (places[i] == OUT ? 1 : places[i] == Q ? SN_PART : WORD));
+    get(t, parameters[i]);
+    get_stride(t, parameters[i]);
+    sn_emit_i32(t->w, PAIR);
     op(t, SN_WASM_i32_mul);
     op(t, SN_WASM_i32_add);
-    set(t, places[i]);
+    set(t, parameters[i]);
   }
   sn_emit_add(t->w, N, -PAIR);
 }

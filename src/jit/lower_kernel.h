@@ -14,8 +14,8 @@
  *   rows     values, memory, first, n                       all phases and `post` of rows [first, ..)
  *   blocks   rows, bytes, n, q, scales, totals, parts,      out[i] = row i of blocks, at rows + i * bytes,
  *            out                                          times a row of x, for i < n
- *   tiles    numbers, scales of four rows, q, scales,     out[i] = four unpacked rows of blocks times row i of x, at
- *            totals, parts, n, out, stride                out + i * stride, for i < n
+ *   tiles    numbers, scales of four rows, q, scales,       out[i] = four unpacked rows of blocks times row i of x,
+ *            totals, parts, n, out, stride                at out + i * stride, for i < n
  *
  * values: the buffers' addresses. memory: of the running worker; fold overwrites its first
  * SN_FOLD_SCRATCH_BYTES, rows what the kernel's row plan says. A role that cannot be lowered has no

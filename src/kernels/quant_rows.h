@@ -44,7 +44,8 @@ typedef struct sn_quant_x {
   int64_t rows;
 } sn_quant_x;
 
-/* For code made at run time numbers are 2 to so many more than they are, or 0: they are not. So bytes have no sign. */
+/* The zero that code made at run time counts the numbers of a kind from, as a power of 2; 0: they are as they are. It is that of
+ * the kind, and 128 of bytes of Q8_0, which then have no sign. */
 static inline int sn_quant_zero_bits(sn_block_kind kind, sn_quant_form form) {
   if (kind == SN_BLOCK_Q8_0) return form == SN_QUANT_BYTES ? 7 : 0;
   return sn_block_layouts[kind].zero == 16 ? 4 : sn_block_layouts[kind].zero == 8 ? 3 : 0;
