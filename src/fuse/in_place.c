@@ -2,6 +2,7 @@
 #include "fuse/in_place.h"
 
 #include "fuse/group_visit.h"
+#include "graph/ops.h"
 
 static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   bool same = a->offset == b->offset && a->dtype == b->dtype && !sn_is_indexed(a);
@@ -68,12 +69,23 @@ static bool carries_on(const sn_group *g, uint32_t v, uint32_t from) {
   return is_carry;
 }
 
-/* Of all stores of v, at least one: a stack of scalars is written element by element. A call reads
+/* A scatter writes single elements of `from` itself then. Indices and updates are read meanwhile. */
+static bool updates(const sn_group *g, uint32_t from) {
+  const sn_call *call = &g->call;
+  if (sn_op_describe(call->op)->kind != SN_CLASS_SCATTER) return false;
+  for (uint32_t k = 1; k < call->n_operands; k++)
+    if (call->operands[k].value == from) return false;
+  return call->operands[0].value == from &&
+         same_access(&call->operands[0], &g->stores[0].target, g->space_rank + 1);
+}
+
+/* Of all stores of v, at least one: a stack of scalars is written element by element. Calls but for scatters read
  * whole lines, the rows of a chain's block all of what is beside them, control flow what it likes. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
   takeover t = {.group = g, .v = v, .from = from, .all = true};
   if (g->kind == SN_GROUP_CONTROL) return carries_on(g, v, from);
-  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN) return false;
+  if (g->kind == SN_GROUP_CALL) return updates(g, from);
+  if (g->kind == SN_GROUP_CHAIN) return false;
   sn_group_visit(g, check_write, &t);
   return t.any && t.all;
 }

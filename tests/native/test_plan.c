@@ -275,16 +275,33 @@ static sn_id never_read(lab *l, sn_id x, sn_id y) {
   return sn_build_unary(&l->b, SN_OP_exp, y);
 }
 
+static sn_id set_in(lab *l, sn_id x, sn_id rows) {
+  const int64_t axis[] = {1};
+  const sn_type index = {SN_I32, 2, {8, 1}}, column = F32(8, 1);
+  const sn_id at = sn_build_full(&l->b, &index, 2);
+  const sn_id update = sn_build_part(&l->b, SN_OP_slice, rows, 1, 3, 1, &column);
+  return sn_build_along(&l->b, SN_OP_scatter_set, axis, x, at, update);
+}
+static sn_id updated(lab *l, sn_id x, sn_id y) { return set_in(l, x, y); }
+static sn_id updated_with_its_own(lab *l, sn_id x, sn_id y) {
+  (void)y;
+  return set_in(l, x, x);
+}
+static sn_id updated_transposed(lab *l, sn_id x, sn_id y) {
+  return set_in(l, sn_build_swap_last(&l->b, x), y);
+}
+
 static void donation(void **state) {
   (void)state;
   const struct {
     donation_graph *build;
     sn_place_kind expected;
-  } cases[] = {{plain_add, SN_PLACE_DONATED},        {read_transposed_too, SN_PLACE_OUTPUT},
-               {read_reversed, SN_PLACE_OUTPUT},     {read_before_only, SN_PLACE_DONATED},
-               {read_in_a_product, SN_PLACE_OUTPUT}, {added_to_a_product, SN_PLACE_DONATED},
-               {reduced_inside, SN_PLACE_DONATED},   {another_dtype, SN_PLACE_OUTPUT},
-               {never_read, SN_PLACE_OUTPUT}};
+  } cases[] = {{plain_add, SN_PLACE_DONATED},           {read_transposed_too, SN_PLACE_OUTPUT},
+               {read_reversed, SN_PLACE_OUTPUT},        {read_before_only, SN_PLACE_DONATED},
+               {read_in_a_product, SN_PLACE_OUTPUT},    {added_to_a_product, SN_PLACE_DONATED},
+               {reduced_inside, SN_PLACE_DONATED},      {another_dtype, SN_PLACE_OUTPUT},
+               {never_read, SN_PLACE_OUTPUT},           {updated, SN_PLACE_DONATED},
+               {updated_with_its_own, SN_PLACE_OUTPUT}, {updated_transposed, SN_PLACE_OUTPUT}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     lab l;
     lab_open(&l, true);
