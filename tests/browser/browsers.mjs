@@ -6,8 +6,8 @@ import { root } from '../../scripts/lib/proc.mjs';
 
 const CHROMIUM = '/usr/bin/chromium';
 const FIREFOX = '/usr/bin/firefox-esr';
-/** A browser whose tests are left out where the machine does not have it. */
-export const hasFirefox = existsSync(FIREFOX);
+/** Why its tests are left out, or false. */
+export const noFirefox = existsSync(FIREFOX) ? false : 'there is no Firefox';
 
 export const chromiumOptions = {
   executablePath: CHROMIUM,
@@ -46,6 +46,15 @@ export const openFirefox = async () => {
   await connection.send('script.evaluate', { expression: STOP_LISTENING, target: { context }, awaitPromise: false });
   return browser;
 };
+
+export const BOTH = [
+  { name: 'Chromium', open: openChromium, skip: false },
+  { name: 'Firefox', open: openFirefox, skip: noFirefox },
+];
+
+/** Those that most files run their tests in. In suites `browser` and `browser-timed` this is Chromium alone, and Firefox has the
+ *  main ways through pages (firefox, logic, package); what it has beside them is in suite `firefox`. */
+export const BROWSERS = process.env.SINTER_TEST_FIREFOX === 'main' ? BOTH.slice(0, 1) : BOTH;
 
 /** Faults of a page as they happen: errors, warnings of the browser, requests to other servers. */
 export const watch = (page, origin) => {

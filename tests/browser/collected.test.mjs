@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { trainInPage } from '../memory/loop.mjs';
-import { hasFirefox, openChromium, openFirefox } from './browsers.mjs';
+import { BROWSERS } from './browsers.mjs';
 import { host } from './host.mjs';
 
 const STEPS = 1000;
 
-for (const [name, open, isThere] of [['Chromium', openChromium, true], ['Firefox', openFirefox, hasFirefox]]) {
-  describe(name, { skip: isThere ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BROWSERS) {
+  describe(name, { skip }, () => {
     for (const isolation of [true, false]) {
       test(isolation ? 'isolated' : 'not isolated', async () => {
         const [browser, server] = await Promise.all([open(), host({ isolation })]);

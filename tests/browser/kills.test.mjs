@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inPageOfWorkers, runInPage } from '../kills/browser.mjs';
 import { summary } from '../kills/campaign.mjs';
-import { hasFirefox, openChromium, openFirefox } from './browsers.mjs';
+import { BROWSERS } from './browsers.mjs';
 
 /** Ends a worker, and its replacement as soon as that is started; workers seen until all are back. */
 const endWhileLoading = async () => {
@@ -26,12 +26,9 @@ const endWhileLoading = async () => {
   return { seen: [...seen], threads: sn.info().threads, sum: (await sn.ones([300, 300]).sum().data())[0] };
 };
 
-for (const { name, open, there, kills } of [
-  { name: 'Chromium', open: openChromium, there: true, kills: 5 },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox, kills: 15 },
-]) {
-  const skip = there ? false : 'not in this machine';
+const KILLS = { Chromium: 5, Firefox: 15 };
 
+for (const { name, open, skip } of BROWSERS) {
   const inBrowser = async (f) => {
     const browser = await open();
     try {
@@ -42,7 +39,7 @@ for (const { name, open, there, kills } of [
   };
 
   test(`${name}: everything settles, nothing is wrong`, { skip }, async (t) => {
-    const found = await inBrowser((browser) => runInPage(browser, { kills, seed: 1 }));
+    const found = await inBrowser((browser) => runInPage(browser, { kills: KILLS[name], seed: 1 }));
     t.diagnostic(summary(found));
     assert.deepEqual([found.wrong, found.hung, found.raw], [[], [], []]);
   });

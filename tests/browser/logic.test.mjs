@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, screenshot, watch } from './browsers.mjs';
+import { noFirefox, openChromium, openFirefox, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
 const PATIENCE_MS = 120_000;
@@ -427,7 +427,7 @@ describe('the Logic tab', () => {
   });
 });
 
-describe('the Logic tab in Firefox', { skip: !hasFirefox && 'there is no Firefox' }, () => {
+describe('the Logic tab in Firefox', { skip: noFirefox }, () => {
   let server, browser;
   before(async () => {
     server = await serve({ port: 0 });

@@ -2,13 +2,9 @@
 // content security policy, isolated and not, and with a server that gets something wrong.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
+import { BOTH, watch } from './browsers.mjs';
 import { host, notFound, startPage } from './host.mjs';
 
-const BROWSERS = [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-];
 /** The longest gap between two ticks of a page that waits for data(). */
 const MOST_GAP_MS = 150;
 
@@ -144,8 +140,8 @@ const initTwice = `(async () => {
   return { refused, ...await (${initAndAdd})({ wasm: '/dist/sinter.wasm' }) };
 })()`;
 
-for (const { name, open, there } of BROWSERS) {
-  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BOTH) {
+  describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));
     after(() => browser?.close());

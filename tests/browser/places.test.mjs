@@ -6,14 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { chromiumOptions, hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
+import { BROWSERS, chromiumOptions, openChromium, watch } from './browsers.mjs';
 import { POLICY, host } from './host.mjs';
 import { root } from '../../scripts/lib/proc.mjs';
 
-const BROWSERS = [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-];
 
 /** What every place runs; scripts have its text after an import of the package as sn. */
 const program = async (sn) => {
@@ -61,8 +57,8 @@ const onOnePage = async (browser, options) => {
   }
 };
 
-for (const { name, open, there } of BROWSERS) {
-  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BROWSERS) {
+  describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));
     after(() => browser?.close());

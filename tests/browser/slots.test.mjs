@@ -2,7 +2,7 @@
 // while it saved the old one or the new one. With workers the bytes are copied by one of them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
+import { BROWSERS, watch } from './browsers.mjs';
 import { host } from './host.mjs';
 
 const ROUNDS = 8;
@@ -50,11 +50,8 @@ const snap = async () => {
   return { isEqual: bytes.length === other.length && bytes.every((byte, i) => byte === other[i]), longest, ms, threads: sn.info().threads };
 };
 
-for (const { name, open, there } of [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-]) {
-  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BROWSERS) {
+  describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));
     after(() => browser?.close());

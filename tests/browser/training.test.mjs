@@ -2,7 +2,7 @@
 // hand.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
+import { BROWSERS, watch } from './browsers.mjs';
 import { host } from './host.mjs';
 
 const train = async () => {
@@ -44,11 +44,8 @@ const train = async () => {
   return { stopped: begun.stopped, steps: begun.place.steps, fitted: sums(state), byHand: sums(byHand), frames, longest, threads: sn.info().threads };
 };
 
-for (const { name, open, there } of [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-]) {
-  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BROWSERS) {
+  describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));
     after(() => browser?.close());

@@ -1,7 +1,7 @@
 // A page that awaits goes on: frames and timers come, with one thread as well as with several.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
+import { BROWSERS, watch } from './browsers.mjs';
 import { host } from './host.mjs';
 
 /** Counts frames and ticks of a timer in the page while it awaits short steps, then one long program. */
@@ -41,11 +41,8 @@ const countTurns = async () => {
   return { steps, long, now: [...program().dataSync()], threads: sn.info().threads };
 };
 
-for (const { name, open, there } of [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-]) {
-  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BROWSERS) {
+  describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));
     after(() => browser?.close());

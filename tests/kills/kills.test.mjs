@@ -1,7 +1,7 @@
 // The long campaigns: `npm test -- kills`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox } from '../browser/browsers.mjs';
+import { BOTH } from '../browser/browsers.mjs';
 import { runInPage } from './browser.mjs';
 import { summary } from './campaign.mjs';
 import { runInNode } from './node.mjs';
@@ -26,11 +26,8 @@ const inPages = async (open) => {
   }
 };
 
-for (const { name, open, there } of [
-  { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
-]) {
-  test(name, { timeout: 900_000, skip: there ? false : 'not in this machine' }, async (t) => {
+for (const { name, open, skip } of BOTH) {
+  test(name, { timeout: 900_000, skip }, async (t) => {
     for (const found of await inPages(open)) check(t, found);
   });
 }

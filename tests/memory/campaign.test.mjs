@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as sn from '../../js/dist/index.js';
-import { hasFirefox, openChromium, openFirefox } from '../browser/browsers.mjs';
+import { BOTH } from '../browser/browsers.mjs';
 import { host } from '../browser/host.mjs';
 import { trainInPage, trainWithoutDisposing } from './loop.mjs';
 
@@ -28,8 +28,8 @@ describe('Node', () => {
   }
 });
 
-for (const [name, open, isThere] of [['Chromium', openChromium, true], ['Firefox', openFirefox, hasFirefox]]) {
-  describe(name, { skip: isThere ? false : 'not in this machine' }, () => {
+for (const { name, open, skip } of BOTH) {
+  describe(name, { skip }, () => {
     let [browser, server] = [];
     before(async () => {
       [browser, server] = await Promise.all([open(), host()]);
