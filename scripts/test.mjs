@@ -30,7 +30,7 @@
 // All builds start at once, in the order in which the suites need them; a suite waits only for its own. Two suites run
 // at a time and share the cores, so that none is idle at the end of a suite or while a page is waited for; then run,
 // one by one, those that nothing may disturb. A suite prints one line, and its output if something failed.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -96,8 +96,8 @@ const isOfEngine = (name) => OF_ENGINE.includes(name);
 /** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
 const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
 const isTimed = (name) => TIMED.includes(name);
-/** Files of tests/browser that run in Firefox, too, only in suite `firefox` (BROWSERS of browsers.mjs). */
-const IN_BOTH = ['collected', 'compiler', 'kills', 'places', 'slots', 'training', 'turns'];
+/** Whether a file of tests/browser runs in the BROWSERS of browsers.mjs: in Firefox in suite `firefox` only. */
+const runsInBrowsers = (name) => /\bBROWSERS\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
 const MAIN_IN_FIREFOX = { SINTER_TEST_FIREFOX: 'main' };
 
 /** Vulkan in software: the loader and the driver that Debian's chromium brings. */
@@ -158,7 +158,8 @@ const SUITES = [
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/webgpu', 1, { env: softwareGpu() }) },
   { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
-    run: (n) => nodeTests(newerNode(), 'tests/browser', n + 1, { choose: (name) => !isTimed(name), env: MAIN_IN_FIREFOX }) }, // they wait for pages
+    run: (n) => nodeTests(newerNode(), 'tests/browser', n + 1, // they wait for pages
+      { choose: (name) => !isTimed(name), env: MAIN_IN_FIREFOX }) },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'], run: (n) => nodeTests(newerNode(), 'tests/cross', n) },
   { name: 'jit', needs: ['native'], parts: ['native'], run: (n) => nodeTests(newerNode(), 'tests/jit', n) },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
@@ -171,7 +172,7 @@ const SUITES = [
     run: () => exec(newerNode(), ['--test', '--test-reporter=spec', 'tests/webgpu/graphs.test.mjs'], countNodeTests,
       { SINTER_TEST_PROGRAMS: '5000', ...softwareGpu() }) },
   { name: 'firefox', needs: ['docs'], parts: ['wasm', 'browsers'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: (name) => IN_BOTH.includes(name), only: 'Firefox' }) },
+    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: runsInBrowsers, only: 'Firefox' }) },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', 1) },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,

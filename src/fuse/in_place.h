@@ -1,7 +1,8 @@
 /* in_place.h - two values in one piece of memory.
  *
  * A group may write v over `from`, which nobody needs afterwards, where it has read each element of
- * `from` when it writes there: at the same place, in the same phase or an earlier one. */
+ * `from` when it writes there: at the same place, in the same phase or an earlier one. A scatter
+ * leaves the elements that it does not update where they are. */
 #ifndef SN_FUSE_IN_PLACE_H
 #define SN_FUSE_IN_PLACE_H
 

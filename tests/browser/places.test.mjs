@@ -10,7 +10,6 @@ import { BROWSERS, chromiumOptions, openChromium, watch } from './browsers.mjs';
 import { POLICY, host } from './host.mjs';
 import { root } from '../../scripts/lib/proc.mjs';
 
-
 /** What every place runs; scripts have its text after an import of the package as sn. */
 const program = async (sn) => {
   try {
