@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import * as sn from '../dist/index.js';
-import { assertRejects, assertThrows, collectGarbage } from './support.mjs';
+import { assertRejects, assertThrows, settledMemory } from './support.mjs';
 
 /** A tensor that datasets borrow. */
 let held;
@@ -28,12 +28,7 @@ const collect = async (items) => {
 
 /** f is awaited, and leaves no tensor behind, nor what was being loaded for it. */
 const withoutLoss = async (f) => {
-  let tensors = -1;
-  for (let still = 0; still < 3; still++) {
-    await collectGarbage(); // of earlier tests
-    if (sn.memory().tensors !== tensors) still = 0;
-    ({ tensors } = sn.memory());
-  }
+  const { tensors } = await settledMemory(sn);
   await f();
   for (let tries = 0; tries < 100 && sn.memory().tensors !== tensors; tries++) await setTimeout(20);
   assert.equal(sn.memory().tensors, tensors);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import * as sn from '../dist/index.js';
-import { assertRejects, assertThrows } from './support.mjs';
+import { assertRejects, assertThrows, settledMemory } from './support.mjs';
 
 const { data, io, nn, optim, random } = sn;
 
@@ -256,7 +256,7 @@ test('any step and any batches', async () => {
   const withAux = (s) => ({ state: s, loss: sn.tensor(1), aux: { a: sn.tensor([5]) } });
   await sn.fit(withAux, {}, [1, 2], { onStep: (report) => aux.push([report.aux.a.item(), report.aux.a]) });
   assert.deepEqual(aux.map(([value, t]) => [value, t.isDisposed]), [[5, true], [5, true]]);
-  const { tensors } = sn.memory();
+  const { tensors } = await settledMemory(sn);
   for (const made of [() => sn.ones([2]), () => ({ loss: sn.ones([]) }), () => ({ state: 1, loss: 2 }), () => undefined])
     await assertRejects(sn.fit(made, {}, [1, 2]), sn.FitError, { message: /^fit: step 1: fit: the step returned .+, expected \{ state, loss \}, the loss a tensor/ });
   const odd = { data: [1], step: () => ({ mean: sn.ones([]) }) };

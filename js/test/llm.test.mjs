@@ -11,7 +11,7 @@ import * as gguf from '../dist/gguf.js';
 import * as llm from '../dist/llm.js';
 import { uniforms } from './ggufcases.mjs';
 import { MODELS, fileOf, makeModel, plainLogits } from './llmcases.mjs';
-import { assertClose, assertRejects, assertThrows, collectGarbage } from './support.mjs';
+import { assertClose, assertRejects, assertThrows, settledMemory } from './support.mjs';
 
 before(() => sn.init());
 
@@ -58,13 +58,8 @@ const collect = async (generator) => {
   }
 };
 
-/** What is in memory when nothing is left to collect. */
 const inMemory = async () => {
-  for (let last = -1; last !== sn.memory().tensors; ) {
-    last = sn.memory().tensors;
-    await collectGarbage();
-  }
-  const { tensors, tensorBytes } = sn.memory();
+  const { tensors, tensorBytes } = await settledMemory(sn);
   return { tensors, tensorBytes };
 };
 
@@ -325,6 +320,43 @@ test('files that are refused leave nothing behind', async () => {
   assert.deepEqual(await inMemory(), before);
 });
 
+test('models with 200 damaged headers and 200 odd metadata: SinterErrors, or they write', async () => {
+  const before = await inMemory();
+  const next = uniforms(5);
+  const random = (n) => Math.floor(next() * n);
+  const files = ['llama', 'gemma2', 'phi3', 'llama, YaRN'].map((name) => fileOf(makeModel(MODELS[name])));
+  const odd = [0, 1, 3, 7, 64, 2 ** 31, -1, 1.5, NaN, Infinity, 'x', '', true, Int32Array.of(1, 2), ['a'], 2n ** 60n, 1e-30, 1e30];
+  const damaged = (bytes) => {
+    const copy = bytes.slice();
+    for (let times = random(3); times >= 0; times--) copy[random(gguf.read(bytes).tensors[0].offset)] = [0, 1, 127, 255, random(256)][random(5)];
+    return copy;
+  };
+  const changed = (bytes) => {
+    const { metadata, types, tensors, raw } = gguf.read(bytes);
+    const keys = Object.keys(metadata).filter((key) => !/tokens|merges/.test(key));
+    const key = keys[random(keys.length)];
+    const { [key]: _, ...rest } = types;
+    const parts = tensors.map(({ name, kind, shape }) => [name, { raw: raw(name), kind, shape }]);
+    return gguf.write({ metadata: { ...metadata, [key]: odd[random(odd.length)] }, types: rest, tensors: Object.fromEntries(parts) });
+  };
+  let refused = 0;
+  for (let i = 0; i < 400; i++) {
+    const bytes = (i % 2 ? damaged : changed)(files[random(files.length)]);
+    let model;
+    try {
+      model = await llm.load(bytes);
+      await collect(model.generate([5, 6, 7], { maxTokens: 2 }));
+    } catch (error) {
+      if (!(error instanceof sn.SinterError) || error.code === 'internal') throw new Error(`file ${i}`, { cause: error });
+      refused++;
+    } finally {
+      model?.dispose();
+    }
+  }
+  assert.ok(refused > 100 && refused < 390, `${refused}`);
+  assert.deepEqual(await inMemory(), before);
+});
+
 test('arguments that are none', async () => {
   const { model } = await loaded('llama');
   const refused = (prompt, options, message) => assertRejects(model.generate(prompt, options).next(), sn.SinterError, { message });
@@ -508,41 +540,4 @@ test('LoRA: arguments that are none', async () => {
   assertThrows(() => lora.apply({}, [[1]]), sn.SinterError, { message: /the parameters have no blk.0.attn_qkv.weight/ });
   assertThrows(() => lora.apply(lora.params, [1]), sn.SinterError, { message: /needs tokens \(batch, n\)/ });
   model.dispose();
-});
-
-test('models with 200 damaged headers and 200 odd metadata: SinterErrors, or they write', async () => {
-  const before = await inMemory();
-  const next = uniforms(5);
-  const random = (n) => Math.floor(next() * n);
-  const files = ['llama', 'gemma2', 'phi3', 'llama, YaRN'].map((name) => fileOf(makeModel(MODELS[name])));
-  const odd = [0, 1, 3, 7, 64, 2 ** 31, -1, 1.5, NaN, Infinity, 'x', '', true, Int32Array.of(1, 2), ['a'], 2n ** 60n, 1e-30, 1e30];
-  const damaged = (bytes) => {
-    const copy = bytes.slice();
-    for (let times = random(3); times >= 0; times--) copy[random(gguf.read(bytes).tensors[0].offset)] = [0, 1, 127, 255, random(256)][random(5)];
-    return copy;
-  };
-  const changed = (bytes) => {
-    const { metadata, types, tensors, raw } = gguf.read(bytes);
-    const keys = Object.keys(metadata).filter((key) => !/tokens|merges/.test(key));
-    const key = keys[random(keys.length)];
-    const { [key]: _, ...rest } = types;
-    const parts = tensors.map(({ name, kind, shape }) => [name, { raw: raw(name), kind, shape }]);
-    return gguf.write({ metadata: { ...metadata, [key]: odd[random(odd.length)] }, types: rest, tensors: Object.fromEntries(parts) });
-  };
-  let refused = 0;
-  for (let i = 0; i < 400; i++) {
-    const bytes = (i % 2 ? damaged : changed)(files[random(files.length)]);
-    let model;
-    try {
-      model = await llm.load(bytes);
-      await collect(model.generate([5, 6, 7], { maxTokens: 2 }));
-    } catch (error) {
-      if (!(error instanceof sn.SinterError) || error.code === 'internal') throw new Error(`file ${i}`, { cause: error });
-      refused++;
-    } finally {
-      model?.dispose();
-    }
-  }
-  assert.ok(refused > 100 && refused < 390, `${refused}`);
-  assert.deepEqual(await inMemory(), before);
 });

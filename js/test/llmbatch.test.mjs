@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import * as sn from '../dist/index.js';
 import * as llm from '../dist/llm.js';
 import { MODELS, fileOf, makeModel } from './llmcases.mjs';
-import { assertRejects } from './support.mjs';
+import { assertRejects, settledMemory } from './support.mjs';
 
 before(() => sn.init());
 
@@ -69,7 +69,7 @@ test('memory goes back, one program serves all tokens, and what is no list of pr
   const model = await loaded('llama');
   // What programs keep, they keep from their first calls on.
   await together(model, PROMPTS, { temperature: 0, maxTokens: 3 });
-  const { tensors, tensorBytes } = sn.memory();
+  const { tensors, tensorBytes } = await settledMemory(sn);
   await together(model, PROMPTS, { temperature: 0, maxTokens: 3 });
   for await (const _ of model.generateAll(PROMPTS)) break;
   assert.deepEqual([sn.memory().tensors, sn.memory().tensorBytes], [tensors, tensorBytes]);

@@ -11,6 +11,18 @@ export const collectGarbage = async () => {
   await setTimeout(5);
 };
 
+/** What is in memory when nothing of earlier tests is left to collect: finalizers run some time after a collection. */
+export const settledMemory = async (sn) => {
+  let { tensors } = sn.memory();
+  for (let still = 0; still < 3; still++) {
+    await collectGarbage();
+    if (sn.memory().tensors !== tensors) still = -1;
+    ({ tensors } = sn.memory());
+  }
+  const { tensorBytes, bytesInUse } = sn.memory();
+  return { tensors, tensorBytes, bytesInUse };
+};
+
 /** Asserts that numbers in a tensor or (nested) array agree within a relative or absolute tolerance. */
 export const assertClose = (actual, expected, tolerance = 1e-6) => {
   const a = typeof actual.toArray === 'function' ? actual.toArray() : actual;
