@@ -7,6 +7,7 @@ import { swiftLayout } from '../../web/src/compiler/workers/swift-layout.ts';
 import { openChromium } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
+const by = (id) => `[data-testid=${id}]`;
 const MOST_INTERACTION_MS = 100;
 const MOST_LIGHT_MS = 50;
 const MOST_LAYOUT_MS = 1500;
@@ -48,6 +49,29 @@ describe('the playground answers', () => {
     t.diagnostic(JSON.stringify(found));
     assert.ok(Math.min(...found.map(({ cpu }) => cpu)) > 1, 'tasks were seen');
     assert.ok(Math.min(...found.map(({ cpu }) => cpu)) <= MOST_INTERACTION_MS, JSON.stringify(found));
+  });
+
+  test('training rests while somebody presses keys', async () => {
+    const page = await browser.newPage();
+    try {
+      await page.goto(`${server.url}?example=mlp`);
+      await page.click(`${by('start')}:not([disabled])`, { timeout: 120_000 });
+      const stepOf = () => page.evaluate((epoch) => Number(document.querySelector(epoch).dataset.step), by('epoch'));
+      await page.waitForFunction((epoch) => Number(document.querySelector(epoch).dataset.step) > 60, by('epoch'), { timeout: 120_000 });
+      /** Steps that are shown to have been done in a second and a half of it. */
+      const steps = async (pressed) => {
+        const before = await stepOf();
+        await page.evaluate((isPressed) => new Promise((resolve) => {
+          const timer = setInterval(() => isPressed && document.body.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, key: 'Shift' })), 10);
+          setTimeout(() => resolve(clearInterval(timer)), 1500);
+        }), pressed);
+        return (await stepOf()) - before;
+      };
+      const [free, pressed] = [await steps(false), await steps(true)];
+      assert.ok(free > 4 && pressed < free / 3, `${pressed} steps, ${free} otherwise`);
+    } finally {
+      await page.close();
+    }
   });
 
   test('a line of a program of 2,000 nodes is lit in the other views', async (t) => {

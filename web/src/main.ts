@@ -84,6 +84,8 @@ const controls = new Controls({
 await nextTask();
 const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
 
+for (const type of ['pointerdown', 'pointerup', 'keydown']) document.addEventListener(type, () => trainer.giveWay(), { capture: true, passive: true });
+
 await nextTask();
 const history = new History();
 const lossChart = new LossChart(history);

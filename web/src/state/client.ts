@@ -42,6 +42,11 @@ export class TrainerClient {
     if (this.timer === 0) this.ask();
   }
 
+  /** Lets the page have the processor until it has answered what somebody does. */
+  giveWay(): void {
+    if (this.sent === null) this.worker.postMessage({ type: 'giveWay' } satisfies ToTrainer);
+  }
+
   /** Ends what the worker does, for good, and begins with another one. */
   end(): void {
     this.renew();

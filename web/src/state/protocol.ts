@@ -192,6 +192,8 @@ export type ToTrainer =
   | { type: 'rewind'; step: number }
   /** The same way once more, up to where the rewind was. */
   | { type: 'replay' }
+  /** Somebody uses the page: its answer comes first. */
+  | { type: 'giveWay' }
   | { type: 'ping' };
 
 export type FromTrainer =

@@ -1,5 +1,5 @@
 // The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so nothing
-// changes under a running program. While training, it works in slices of about 30 ms and then lets the
+// changes under a running program. While training, it works in slices of about 12 ms and then lets the
 // inbox fill; it reports at most 8 times a second.
 
 import * as sn from 'sinter';
@@ -23,7 +23,9 @@ import { Saves, fromFile, readRun, settingsOf, type Reader } from './saves.ts';
 
 declare const self: DedicatedWorkerGlobalScope;
 
-const SLICE_MS = 30;
+const SLICE_MS = 12;
+/** Training rests for so long after each press of a key or the pointer: a frame of the page takes that, at most. */
+const GIVE_WAY_MS = 100;
 /** Of what an examiner shows between slices. */
 const SHOW_MS = 10;
 const COMPARED_MS = 125;
@@ -62,6 +64,8 @@ let shop: Workshop | null = null;
 let phase: Phase = 'loading';
 let pumping = false;
 let profiledAt = 0;
+/** Until then the page has the processor. */
+let givenWayUntil = 0;
 
 function post(message: FromTrainer, transfer: Transferable[] = []): void {
   self.postMessage(message, transfer);
@@ -430,6 +434,12 @@ function fail(error: unknown): void {
   }
 }
 
+/** The page answers first. Time stands still meanwhile. */
+async function giveWay(): Promise<void> {
+  shop?.reporter.meter.pause();
+  await rest(givenWayUntil - performance.now());
+}
+
 async function pump(): Promise<void> {
   if (pumping) return;
   pumping = true;
@@ -437,6 +447,7 @@ async function pump(): Promise<void> {
     try {
       const command = inbox.shift();
       if (command !== undefined) await carryOut(command);
+      else if (performance.now() < givenWayUntil) await giveWay();
       else if (comparison !== null) await compare(comparison);
       else if (shop !== null) await train(shop);
     } catch (error) {
@@ -458,6 +469,10 @@ watchLoading((received, total) => {
 self.onmessage = (event: MessageEvent<ToTrainer>) => {
   if (event.data.type === 'ping') {
     post({ type: 'alive' });
+    return;
+  }
+  if (event.data.type === 'giveWay') {
+    givenWayUntil = performance.now() + GIVE_WAY_MS;
     return;
   }
   inbox.push(event.data);
