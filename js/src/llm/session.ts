@@ -1,7 +1,8 @@
 // Keys and values of the tokens so far, and the compiled step that reads tokens behind them.
 //
-// The cache has room for a power of 2 of tokens, and becomes twice as large when it is full: the step is compiled for
-// each of these sizes, and for each size of a chunk. It is donated to the step, which writes new rows into it. A chunk
+// The cache has room for a power of 2 of tokens or for three quarters of one, and becomes larger when it is full: the step
+// is compiled for each of these sizes, and for each size of a chunk. A step computes with all of the room: with no size in
+// between a third of that would be for nothing. The cache is donated to the step, which writes new rows into it. A chunk
 // that is not full is filled up; rows of what fills it lie behind the position, where no token sees them, and are
 // overwritten by the tokens that come there.
 
@@ -33,6 +34,12 @@ type Step = Jitted<[weights: Weights, caches: LayerCache[], tokens: Tensor, posi
 /** The least power of 2 that is no less. */
 const powerOf2 = (size: number): number => 2 ** Math.ceil(Math.log2(size));
 
+/** For how many tokens a cache has room that takes so many. */
+const roomFor = (count: number): number => {
+  const size = powerOf2(Math.max(LEAST_CAPACITY, count)), less = size * 0.75;
+  return less >= Math.max(LEAST_CAPACITY, count) ? less : size;
+};
+
 /** For how many tokens a step is compiled that reads so many. */
 export const chunkOf = (count: number): number => (count === 1 ? 1 : Math.max(LEAST_CHUNK, powerOf2(count)));
 
@@ -50,7 +57,7 @@ export class Caches {
   reserve(front: readonly number[], count: number): void {
     if (count <= this.#capacity) return;
     const { config, cacheType } = this.#parts;
-    const capacity = Math.max(LEAST_CAPACITY, powerOf2(count));
+    const capacity = roomFor(count);
     const grown = tidy(() =>
       Array.from({ length: config.layers }, (_, layer): LayerCache => {
         const enlarged = (old: Tensor | undefined, size: number): Tensor => {
