@@ -1,20 +1,21 @@
 // test.mjs [NAME...] - npm test: set up, build, and run every suite, or those whose names contain a NAME.
 //
 //   native         ctest, release                       js             package tests, the npm package `node`
-//   asan           ctest, ASan + UBSan, SINTER_TEST     js-older       those of them where the engine matters, the
-//   tsan           ctest of threads, TSan, SINTER_TEST                 system's Node, which has no relaxed SIMD
-//   jit            emitted modules against the VM       differential   random programs on every engine
-//   cross          equal results natively and in wasm   onnx           ONNX's own cases, damaged files
-//   readme         the programs of all documents        webgpu         programs on a graphics processor in software
-//   metrics        bench/metrics.csv                    browser        playground, site, package in browsers
-//   layers         the include direction of src/        browser-timed  the same, what has limits in seconds
+//   asan           ctest, ASan + UBSan, SINTER_TEST     differential   random programs on every engine
+//   jit            emitted modules against the VM       onnx           ONNX's own cases, damaged files
+//   cross          equal results natively and in wasm   webgpu         programs on a graphics processor in software
+//   readme         the programs of all documents        browser        playground, site, package in browsers
+//   metrics        bench/metrics.csv                    browser-timed  the same, what has limits in seconds
+//   layers         the include direction of src/
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
 // that nothing else needs:
 //
+//   tsan           ctest of threads, TSan, SINTER_TEST
+//   js-older       package tests in the system's Node, which has no relaxed SIMD
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
 //   mpi            sinter-train as several processes under mpirun
-//   firefox        in Firefox what the suites browser and browser-timed have in Chromium alone
+//   pages          the files of browser and browser-timed that have more to try: Firefox, other widths, all programs
 //   bundlers       the package with every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments, two million damaged files
@@ -76,29 +77,20 @@ const testFiles = (folder) => {
     .map((name) => join(folder, name));
 };
 
-/** Runs files of a folder, all or those that choose() takes, atOnce of them at a time; of their tests all or those with `only` in
- *  their names. */
-const nodeTests = (node, folder, atOnce, { choose = () => true, only = '', timeoutMs = TEST_TIMEOUT_MS, env = {} } = {}) => {
+/** Runs files of a folder, all or those that choose() takes, atOnce of them at a time. */
+const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST_TIMEOUT_MS, env = {} } = {}) => {
   const files = testFiles(folder).filter((file) => choose(basename(file, '.test.mjs')));
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
-  const options = ['--test-reporter=spec', `--test-timeout=${timeoutMs}`, `--test-concurrency=${atOnce}`, ...(only && [`--test-name-pattern=${only}`])];
+  const options = ['--test-reporter=spec', `--test-timeout=${timeoutMs}`, `--test-concurrency=${atOnce}`];
   return exec(node, ['--test', ...options, ...files], countNodeTests, env);
 };
-
-/** Files of js/test about kernels, threads, memory and files, which an older engine does otherwise. The others work through
- *  these. */
-const OF_ENGINE = ['activations', 'async', 'attention', 'bitwise', 'blocks', 'bools', 'code', 'collected', 'contract', 'control', 'conv', 'data',
-  'derivatives', 'edges', 'einsum', 'engines', 'errors', 'exportwasm', 'files', 'fit', 'indexing', 'init', 'inspect', 'integers', 'kills', 'layers',
-  'norms', 'npz', 'outofmemory', 'package', 'precision', 'profile', 'quantize', 'random', 'reference', 'rounding', 'runtime', 'saved', 'slots', 'small',
-  'state', 'tensor', 'threads', 'tiny', 'uncaught', 'wide'];
-const isOfEngine = (name) => OF_ENGINE.includes(name);
 
 /** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
 const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
 const isTimed = (name) => TIMED.includes(name);
-/** Whether a file of tests/browser runs in the BROWSERS of browsers.mjs: in Firefox in suite `firefox` only. */
-const runsInBrowsers = (name) => /\bBROWSERS\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
-const MAIN_IN_FIREFOX = { SINTER_TEST_FIREFOX: 'main' };
+/** Whether a file of tests/browser has more to try than it does in suites `browser` and `browser-timed`: browsers.mjs. */
+const hasMore = (name) => /\b(BROWSERS|mainOf)\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
+const MAIN_PAGES = { SINTER_TEST_PAGES: 'main' };
 
 /** Vulkan in software: the loader and the driver that Debian's chromium brings. */
 const CHROMIUM = '/usr/lib/chromium';
@@ -149,17 +141,13 @@ const SUITES = [
   { name: 'native', needs: ['native'], parts: ['native'], run: (n) => ctest('native', n) },
   { name: 'js', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(newerNode(), 'js/test', n) },
   { name: 'asan', needs: ['asan'], parts: ['native'], run: (n) => ctest('asan', n) },
-  { name: 'tsan', needs: ['tsan'], parts: ['native'],
-    run: async (n) => ctest('tsan', n, await withoutAddressRandomisation()) },
-  { name: 'js-older', needs: ['js'], parts: ['wasm'],
-    run: (n) => nodeTests(systemNode(), 'js/test', n, { choose: isOfEngine }) },
   { name: 'differential', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(newerNode(), 'tests/differential', n) },
   { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: (n) => nodeTests(newerNode(), 'tests/onnx', n) },
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/webgpu', 1, { env: softwareGpu() }) },
   { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
     run: (n) => nodeTests(newerNode(), 'tests/browser', n + 1, // they wait for pages
-      { choose: (name) => !isTimed(name), env: MAIN_IN_FIREFOX }) },
+      { choose: (name) => !isTimed(name), env: MAIN_PAGES }) },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'], run: (n) => nodeTests(newerNode(), 'tests/cross', n) },
   { name: 'jit', needs: ['native'], parts: ['native'], run: (n) => nodeTests(newerNode(), 'tests/jit', n) },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
@@ -167,12 +155,16 @@ const SUITES = [
   { name: 'metrics', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(systemNode(), 'tests/metrics', n) },
   { name: 'layers', needs: [], parts: [], run: layers },
   { name: 'browser-timed', needs: ['docs'], parts: ['wasm', 'browsers'], alone: true,
-    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: isTimed, env: MAIN_IN_FIREFOX }) },
+    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: isTimed, env: MAIN_PAGES }) },
   { name: 'device-graphs', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => exec(newerNode(), ['--test', '--test-reporter=spec', 'tests/webgpu/graphs.test.mjs'], countNodeTests,
       { SINTER_TEST_PROGRAMS: '5000', ...softwareGpu() }) },
-  { name: 'firefox', needs: ['docs'], parts: ['wasm', 'browsers'], byNameOnly: true,
-    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: runsInBrowsers, only: 'Firefox' }) },
+  { name: 'tsan', needs: ['tsan'], parts: ['native'], byNameOnly: true,
+    run: async (n) => ctest('tsan', n, await withoutAddressRandomisation()) },
+  { name: 'js-older', needs: ['js'], parts: ['wasm'], byNameOnly: true,
+    run: (n) => nodeTests(systemNode(), 'js/test', n) },
+  { name: 'pages', needs: ['docs'], parts: ['wasm', 'browsers'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/browser', 1, { choose: hasMore }) },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', 1) },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,

@@ -52,9 +52,12 @@ export const BOTH = [
   { name: 'Firefox', open: openFirefox, skip: noFirefox },
 ];
 
-/** Those that most files run their tests in. In suites `browser` and `browser-timed` this is Chromium alone, and Firefox has the
- *  main ways through pages (firefox, logic, package); what it has beside them is in suite `firefox`. */
-export const BROWSERS = process.env.SINTER_TEST_FIREFOX === 'main' ? BOTH.slice(0, 1) : BOTH;
+/** Of ways that a test may take, the first ones, and in suite `pages` all: more of the same in another browser, at another width, by
+ *  another program. */
+export const mainOf = (ways, count = 1) => (process.env.SINTER_TEST_PAGES === 'main' ? ways.slice(0, count) : ways);
+
+/** Those that most files run their tests in. */
+export const BROWSERS = mainOf(BOTH);
 
 /** Faults of a page as they happen: errors, warnings of the browser, requests to other servers. */
 export const watch = (page, origin) => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { noFirefox, openFirefox, watch } from './browsers.mjs';
+import { mainOf, noFirefox, openFirefox, watch } from './browsers.mjs';
 import { root } from '../../scripts/lib/proc.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
@@ -15,7 +15,7 @@ const PATIENCE_MS = 90_000;
 const PICTURES = join(root, 'build/screenshots');
 const by = (id) => `[data-testid=${id}]`;
 
-for (const [name, viewport] of [['desk', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]])
+for (const [name, viewport] of mainOf([['desk', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]]))
   describe(`Firefox, ${name}`, { skip: noFirefox }, () => {
     let server, browser, page, faults, folder;
     const wait = (f, ...args) => page.waitForFunction(f, { timeout: PATIENCE_MS }, ...args);

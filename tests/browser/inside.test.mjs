@@ -1,7 +1,7 @@
 // What goes on inside of the training: layers over time, answers, kept states, two runs, memory. Pictures: build/screenshots.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { openChromium, screenshot, watch } from './browsers.mjs';
+import { mainOf, openChromium, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
 const PATIENCE_MS = 60_000;
@@ -30,10 +30,10 @@ export default ({ learningRate }: typeof settings): Program => {
 };
 `;
 
-for (const [name, viewport, colorScheme] of [
+for (const [name, viewport, colorScheme] of mainOf([
   ['desk', { width: 1440, height: 900 }, 'light'],
   ['phone', { width: 390, height: 844 }, 'dark'],
-])
+]))
   describe(`inside of the training, ${name}`, () => {
     let server, browser, page, faults;
     const wait = (f, argument) => page.waitForFunction(f, argument, { timeout: PATIENCE_MS });

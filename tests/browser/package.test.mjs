@@ -2,7 +2,7 @@
 // content security policy, isolated and not, and with a server that gets something wrong.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BOTH, watch } from './browsers.mjs';
+import { BROWSERS, watch } from './browsers.mjs';
 import { host, notFound, startPage } from './host.mjs';
 
 /** The longest gap between two ticks of a page that waits for data(). */
@@ -140,7 +140,7 @@ const initTwice = `(async () => {
   return { refused, ...await (${initAndAdd})({ wasm: '/dist/sinter.wasm' }) };
 })()`;
 
-for (const { name, open, skip } of BOTH) {
+for (const { name, open, skip } of BROWSERS) {
   describe(name, { skip }, () => {
     let browser;
     before(async () => (browser = await open()));

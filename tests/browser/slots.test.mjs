@@ -2,7 +2,7 @@
 // while it saved the old one or the new one. With workers the bytes are copied by one of them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, watch } from './browsers.mjs';
+import { BROWSERS, mainOf, watch } from './browsers.mjs';
 import { host } from './host.mjs';
 
 const ROUNDS = 8;
@@ -56,7 +56,7 @@ for (const { name, open, skip } of BROWSERS) {
     before(async () => (browser = await open()));
     after(() => browser?.close());
 
-    for (const isolation of [true, false]) {
+    for (const isolation of mainOf([true, false])) {
       const where = isolation ? 'with workers' : 'on the page alone';
 
       test(`a snapshot ${where}`, async (t) => {

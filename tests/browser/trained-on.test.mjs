@@ -2,7 +2,7 @@
 // what becomes of it where there is none. Pictures: build/screenshots.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { openChromium, openWithWebgpu, screenshot, watch } from './browsers.mjs';
+import { mainOf, openChromium, openWithWebgpu, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
 const PATIENCE_MS = 60_000;
@@ -39,7 +39,7 @@ const choose = async (page, device) => {
   await ready(page);
 };
 
-for (const { name, isolation, viewport, colorScheme } of PLACES) {
+for (const { name, isolation, viewport, colorScheme } of mainOf(PLACES)) {
   describe(`the playground with WebGPU, ${name}`, () => {
     let server, browser, page, faults, onCpu;
     const asked = [];
