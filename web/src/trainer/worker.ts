@@ -32,7 +32,7 @@ const COMPARED_MS = 125;
 const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
-/** Between two steps of a slow program. */
+/** Between two steps of a slow program, and between two looks into the inbox while training rests. */
 const PACE_MS = 4;
 const LOADING_REPORT_MS = 50;
 /** Of tensors: a program that keeps more gets an OutOfMemoryError, and the page its breath. */
@@ -434,10 +434,10 @@ function fail(error: unknown): void {
   }
 }
 
-/** The page answers first. Time stands still meanwhile. */
+/** The page answers first. Time stands still meanwhile; commands are heard after a moment. */
 async function giveWay(): Promise<void> {
   shop?.reporter.meter.pause();
-  await rest(givenWayUntil - performance.now());
+  await rest(PACE_MS);
 }
 
 async function pump(): Promise<void> {
