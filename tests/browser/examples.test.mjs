@@ -7,6 +7,8 @@ import { openChromium, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
 const READY_MS = 60_000;
+/** More than the Compiler tab gives a program that does not wait for anything. */
+const SLOW_MS = 12_000;
 const LEARN_MS = 90_000;
 
 describe('the examples of the playground', () => {
@@ -138,6 +140,27 @@ test('an example whose data cannot be had says so, and another one can be chosen
     await page.click('[data-testid=example-text]');
     await page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: READY_MS });
     assert.match(await page.locator('[data-testid=story]').textContent(), /^A transformer of 2 blocks/);
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
+
+test('a slow line is no endless loop: the Compiler tab waits for the data of its program, and says so', async () => {
+  const server = await serve({ port: 0 });
+  const browser = await openChromium();
+  try {
+    const page = await browser.newPage();
+    await page.route(/train-images/, async (route) => {
+      await new Promise((wake) => setTimeout(wake, SLOW_MS));
+      await route.continue();
+    });
+    await page.goto(`${server.url}?example=mlp#compiler`);
+    await page.waitForFunction(() => document.querySelector('[data-testid=program-problem]')?.textContent.startsWith('Loading data'));
+    const problem = page.locator('[data-testid=program-problem]');
+    await page.waitForFunction(() => document.querySelector('[data-testid=compile-summary]').textContent !== 'starting…', null, { timeout: READY_MS });
+    assert.match(await page.locator('[data-testid=compile-summary]').textContent(), /\d+ kernels/);
+    assert.match(await problem.textContent(), /^Compiled/);
   } finally {
     await browser.close();
     await server.close();

@@ -2,7 +2,7 @@
 // that got stuck starts again at the next question.
 
 import type { Tuning } from 'sinter';
-import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from './protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Problem, Profiled, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
 
@@ -13,10 +13,15 @@ const PREPARE_MS = 60_000;
 export class Lab {
   private readonly rpc = new Rpc<LabMethods>(
     () => new Worker(new URL('./workers/lab.ts', import.meta.url), { type: 'module', name: 'lab' }),
+    (loading) => this.onLoading(loading),
   );
   private opened: Promise<Opened> | null = null;
 
-  constructor(private readonly engine: Engine) {}
+  constructor(
+    private readonly engine: Engine,
+    /** Told while a program waits for its data. */
+    private readonly onLoading: (loading: Loading) => void = () => undefined,
+  ) {}
 
   open(): Promise<Opened> {
     if (this.opened === null || !this.rpc.alive) {

@@ -136,6 +136,12 @@ export interface Question<M extends Methods<M>> {
   args: unknown[];
 }
 
+/** Sent between answers, while the worker waits for data: bytes. A total of 0 is not known yet. */
+export interface Loading {
+  received: number;
+  total: number;
+}
+
 export type Answer = { id: number } & (
   | { ok: true; value: unknown }
   | { ok: false; problem: Problem }

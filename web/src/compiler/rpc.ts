@@ -1,7 +1,8 @@
 // The page's end of a worker that answers questions. A worker that stays silent for too long is
-// ended, and so is one whose answer is no longer wanted; the next question starts a new one.
+// ended, and so is one whose answer is no longer wanted; the next question starts a new one. A worker that waits for
+// the network says so again and again: that time does not count.
 
-import type { Answer, Problem } from './protocol.ts';
+import type { Answer, Loading, Problem } from './protocol.ts';
 
 export class ProblemError extends Error {
   constructor(readonly problem: Problem) {
@@ -31,6 +32,7 @@ export async function openPatiently<T>(ask: (limitMs: number) => Promise<T>, att
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: ProblemError): void;
+  limitMs: number;
   timer: number;
 }
 
@@ -43,7 +45,10 @@ export class Rpc<M> {
   private readonly waiting = new Map<number, Waiting>();
   private next = 0;
 
-  constructor(private readonly start: () => Worker) {}
+  constructor(
+    private readonly start: () => Worker,
+    private readonly onLoading: (loading: Loading) => void = () => undefined,
+  ) {}
 
   /** Whether a worker has been started and not ended. */
   get alive(): boolean {
@@ -58,13 +63,16 @@ export class Rpc<M> {
     this.worker ??= this.open();
     const id = this.next++;
     return new Promise((resolve, reject) => {
-      const timer = window.setTimeout(() => {
-        const seconds = Math.round(limitMs / 1000);
-        this.end(problem('Stopped', `no answer after ${seconds} s`, 'Is there a loop that never ends?'));
-      }, limitMs);
-      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, timer });
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, limitMs, timer: this.countDown(limitMs) });
       this.worker?.postMessage({ id, method, args });
     });
+  }
+
+  private countDown(limitMs: number): number {
+    return window.setTimeout(() => {
+      const seconds = Math.round(limitMs / 1000);
+      this.end(problem('Stopped', `no answer after ${seconds} s`, 'Is there a loop that never ends?'));
+    }, limitMs);
   }
 
   /** Ends the worker; open questions reject. */
@@ -81,12 +89,20 @@ export class Rpc<M> {
 
   private open(): Worker {
     const worker = this.start();
-    worker.addEventListener('message', (event: MessageEvent<Answer>) => this.receive(event.data));
+    worker.addEventListener('message', ({ data }: MessageEvent<Answer | Loading>) => ('id' in data ? this.receive(data) : this.keepWaiting(data)));
     worker.addEventListener('error', (event) => {
       event.preventDefault();
       this.end(problem('WorkerError', event.message || 'the worker could not be loaded'));
     });
     return worker;
+  }
+
+  private keepWaiting(loading: Loading): void {
+    for (const waiting of this.waiting.values()) {
+      clearTimeout(waiting.timer);
+      waiting.timer = this.countDown(waiting.limitMs);
+    }
+    this.onLoading(loading);
   }
 
   private receive(answer: Answer): void {

@@ -8,12 +8,12 @@ import { ProgramEditor } from '../program/editor.ts';
 import { PROGRAMS } from '../program/list.ts';
 import { shown } from '../program/shown.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
-import { bytes, count, plural, scaled, significant } from '../views/format.ts';
+import { bytes, count, loading, plural, scaled, significant } from '../views/format.ts';
 import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
 import panel from './panel.html?raw';
-import type { Further, Opened, Problem } from './protocol.ts';
+import type { Engine, Further, Opened, Problem } from './protocol.ts';
 import { allNodes, isForDevice, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
@@ -52,6 +52,7 @@ export class CompilerTab {
   private typing: number | undefined;
   /** The newest compilation that was asked for; older answers are dropped. */
   private asked = 0;
+  private isCompiling = false;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
   /** Another program was shown while the tab was not. */
@@ -107,7 +108,7 @@ export class CompilerTab {
       this.forgetMeasurements();
       this.changeEngine(engine);
     });
-    this.lab = new Lab(this.switches.current.engine);
+    this.lab = this.makeLab(this.switches.current.engine);
     this.measureButton = element<HTMLButtonElement>('measure');
     this.measureButton.addEventListener('click', () => void this.measure());
     this.numericsBox = element<HTMLInputElement>('check-numerics');
@@ -155,15 +156,21 @@ export class CompilerTab {
     this.typing = window.setTimeout(() => void this.compile(), TYPING_MS);
   }
 
+  private makeLab(engine: Engine): Lab {
+    return new Lab(engine, ({ received, total }) => {
+      if (this.isCompiling) this.sayProblem(null, loading(received, total));
+    });
+  }
+
   private engineKey = JSON.stringify(FIRST_ENGINE);
 
   /** A core keeps its engine for life: another engine is another lab. */
-  private changeEngine(engine: typeof this.switches.current.engine): void {
+  private changeEngine(engine: Engine): void {
     const key = JSON.stringify(engine);
     if (key !== this.engineKey) {
       this.engineKey = key;
       this.lab.close();
-      this.lab = new Lab(engine);
+      this.lab = this.makeLab(engine);
     }
     void this.compile();
   }
@@ -172,6 +179,7 @@ export class CompilerTab {
     clearTimeout(this.typing);
     const turn = ++this.asked;
     const { lab } = this;
+    this.isCompiling = true;
     try {
       const opened = await lab.open();
       this.switches.show(opened);
@@ -183,6 +191,8 @@ export class CompilerTab {
       element('compile-summary').dataset.turn = String(turn);
     } catch (error) {
       if (turn === this.asked) this.showProblem(error);
+    } finally {
+      if (turn === this.asked) this.isCompiling = false;
     }
   }
 
@@ -226,6 +236,7 @@ export class CompilerTab {
     if (problem.name === 'Cancelled') return;
     const at = problem.name === 'SyntaxError' ? this.editor.syntaxError() : null;
     this.sayProblem({ ...problem, line: at?.line ?? problem.line, column: at?.column ?? problem.column });
+    if (this.report === null) setText(element('compile-summary'), 'not compiled');
     this.measureButton.disabled = true;
   }
 

@@ -34,7 +34,6 @@ const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
 /** Between two steps of a slow program, and between two looks into the inbox while training rests. */
 const PACE_MS = 4;
-const LOADING_REPORT_MS = 50;
 /** Of tensors: a program that keeps more gets an OutOfMemoryError, and the page its breath. */
 const MOST_MEMORY = 2 ** 31;
 
@@ -458,13 +457,7 @@ async function pump(): Promise<void> {
   pumping = false;
 }
 
-let reportedAt = 0;
-watchLoading((received, total) => {
-  const now = performance.now();
-  if (now - reportedAt < LOADING_REPORT_MS) return;
-  reportedAt = now;
-  post({ type: 'loading', received, total });
-});
+watchLoading((received, total) => post({ type: 'loading', received, total }));
 
 self.onmessage = (event: MessageEvent<ToTrainer>) => {
   if (event.data.type === 'ping') {

@@ -47,6 +47,10 @@ export function bytes(value: number): string {
   return `${size.toFixed(1)} ${units[unit]}`;
 }
 
+/** A total of 0 is not known yet. */
+export const loading = (received: number, total: number): string =>
+  `Loading data${total === 0 ? '…' : `: ${bytes(received)} of ${bytes(total)}`}`;
+
 export function plural(amount: number, noun: string, nouns = `${noun}s`): string {
   return `${count(amount)} ${amount === 1 ? noun : nouns}`;
 }

@@ -3,7 +3,7 @@
 import type { Evaluation, Progress } from '../state/protocol.ts';
 import type { Words } from '../state/words.ts';
 import { element, inside, setText, setValue } from './dom.ts';
-import { NONE, bytes, count, percent, significant } from './format.ts';
+import { NONE, count, loading, percent, significant } from './format.ts';
 
 export class Tiles {
   private readonly loss = element('loss');
@@ -20,8 +20,8 @@ export class Tiles {
   private answers = '';
 
   loading(received: number, total: number): string {
-    this.setBar('Loading MNIST', total > 0 ? received / total : 0);
-    return `Loading MNIST: ${bytes(received)} of ${bytes(total)}`;
+    this.setBar('Loading data', total > 0 ? received / total : 0);
+    return loading(received, total);
   }
 
   /** `step`: where training begins. */

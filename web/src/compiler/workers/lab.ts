@@ -1,10 +1,11 @@
 // The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
 
 import * as sn from 'sinter';
-import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from '../protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Problem, Profiled, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
 import { graphicsDevice, whyNoDevice } from '../../program/workers/device.ts';
+import { watchLoading } from '../../program/workers/playground.ts';
 import { toLookAt } from '../../program/workers/read.ts';
 import { bandwidth, profile as profileOf, traceFile } from './profiling.ts';
 import { describe, linesIn, SourceError } from './source.ts';
@@ -132,5 +133,7 @@ const figures = (): Figures => prepared().figures();
 const profile = (source: string, off: PassesOff, further: Further, runs: number): Promise<Profiled> =>
   // The form that is shown: one that was found by tuning, if any.
   profileOf(source, { ...options(off, further), tune: (inspection?.tuning ?? null) !== null }, runs);
+
+watchLoading((received, total) => self.postMessage({ received, total } satisfies Loading));
 
 answer<LabMethods>({ open, inspect, kernelsBehind, wat, wgsl, c, js, prepare, sample, figures, tune, tuneOn, numerics, profile, trace: traceFile, bandwidth }, describe);

@@ -9,18 +9,31 @@ const TEXT_URL = new URL('../../../text/sonnets.txt', import.meta.url).href;
 /** Beside the page; scripts are in a folder of it, but for the server of development. */
 const MNIST_URL = new URL(import.meta.env.DEV ? '/mnist/' : '../mnist/', import.meta.url).href;
 
-let onProgress: OnProgress = () => undefined;
+/** While a set is loading, this often, also where nothing comes: it tells as well that the worker only waits. */
+const REPORT_MS = 100;
+
+let watch: OnProgress = () => undefined;
 let mnist: Promise<Mnist> | null = null;
 let corpus: ReturnType<typeof loadCorpus> | null = null;
 
-/** Who is told how much of a set is here. */
-export function watchLoading(watch: OnProgress): void {
-  onProgress = watch;
+/** Who is told how much of a set is here. A total of 0 is not known yet. */
+export function watchLoading(watcher: OnProgress): void {
+  watch = watcher;
+}
+
+async function reported<T>(load: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+  let [received, total] = [0, 0];
+  const timer = setInterval(() => watch(received, total), REPORT_MS);
+  try {
+    return await load((...now) => ([received, total] = now));
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** What failed to load is asked for again the next time. */
 function mnistSet(): Promise<Mnist> {
-  mnist ??= loadMnist(MNIST_URL, (received, total) => onProgress(received, total)).catch((error: unknown) => {
+  mnist ??= reported((onProgress) => loadMnist(MNIST_URL, onProgress)).catch((error: unknown) => {
     mnist = null;
     throw error;
   });
@@ -32,7 +45,7 @@ export async function digits({ batch, seed = 0, shape = [784] }: Parameters<type
 }
 
 export async function sonnets({ batch, context, seed = 0 }: Parameters<typeof declared.sonnets>[0]): Promise<TextData> {
-  corpus ??= loadCorpus(TEXT_URL).catch((error: unknown) => {
+  corpus ??= reported(() => loadCorpus(TEXT_URL)).catch((error: unknown) => {
     corpus = null;
     throw error;
   });
