@@ -1,8 +1,10 @@
 // onnx-models.mjs - ONNX files with random weights at published sizes, in the form in which exporters write them: a sentence
-// encoder of MiniLM-L6's size, float32 or with products of 8 bits as dynamic quantisation makes them, and MobileNetV2.
+// encoder of MiniLM-L6's size, float32 or with products of 8 bits as dynamic quantisation makes them, MobileNetV2, and layers of
+// a language model of 4 bits in blocks, of the sizes of Qwen2.5-0.5B.
 import { attribute, field, float, graph, message, node, value } from '../tests/onnx/write.mjs';
 
 const FLOAT = 1;
+const UINT8 = 2;
 const INT8 = 3;
 const INT64 = 7;
 
@@ -46,10 +48,20 @@ class File {
     return output;
   }
 
+  /** x times a matrix of 4 bits in blocks of 32, of onnxruntime's domain. */
+  product(name, x, from, to, accuracy) {
+    const blocks = from / 32;
+    const codes = this.weight(`${name}.codes`, UINT8, [to, blocks, 16], Uint8Array.from({ length: to * blocks * 16 }, () => 128 + 127 * uniform()));
+    const scales = this.weight(`${name}.scales`, FLOAT, [to, blocks], Float32Array.from({ length: to * blocks }, () => (1 + 0.5 * uniform()) / 512));
+    const attributes = { K: from, N: to, bits: 4, block_size: 32, accuracy_level: accuracy };
+    this.nodes.push(node('MatMulNBits', [x, codes, scales], [name], field(7, 'com.microsoft'), ...Object.entries(attributes).map(([key, given]) => attribute(key, given))));
+    return name;
+  }
+
   finish(inputs, outputs) {
     const parts = [Uint8Array.from(graph({ nodes: this.nodes, inputs, outputs })), ...this.weights];
     const size = parts.reduce((sum, { length }) => sum + length, 0);
-    const head = Uint8Array.from([...message(field(1, 8), field(8, message(field(1, ''), field(2, 13)))), ...lengthOf(7, size)]);
+    const head = Uint8Array.from([...message(field(1, 8), ...[['', 13], ['com.microsoft', 1]].map(([domain, version]) => field(8, message(field(1, domain), field(2, version))))), ...lengthOf(7, size)]);
     const out = new Uint8Array(head.length + size);
     let at = 0;
     for (const part of [head, ...parts]) {
@@ -169,4 +181,20 @@ export function mobileNet() {
   f.nodes.push(node('Gemm', [flat, f.random('classifier.weight', [1000, 1280], 0.03), f.random('classifier.bias', [1000], 0.01)], ['logits'],
     field(5, message(field(1, 'alpha'), float(2, 1), field(20, 1))), attribute('transB', 1)));
   return f.finish([value('image', FLOAT, ['batch', 3, 224, 224])], [value('logits', FLOAT, ['batch', 1000])]);
+}
+
+const WIDTH = 896;
+const INNER = 4864;
+const LAYERS = 4;
+
+/** The dense halves of transformer blocks. accuracy: accuracy_level of their products; 4 lets x be quantised. */
+export function fourBits(accuracy) {
+  const f = new File();
+  let x = 'x';
+  for (let i = 0; i < LAYERS; i++) {
+    const [gate, up] = ['gate', 'up'].map((name) => f.product(`${name}.${i}`, x, WIDTH, INNER, accuracy));
+    const active = f.add('Mul', [f.add('Mul', [gate, f.add('Sigmoid', [gate])]), up]);
+    x = f.add('Add', [x, f.product(`down.${i}`, active, INNER, WIDTH, accuracy)], {}, i + 1 === LAYERS ? 'y' : `x.${i}`);
+  }
+  return f.finish([value('x', FLOAT, ['rows', WIDTH])], [value('y', FLOAT, ['rows', WIDTH])]);
 }

@@ -5,7 +5,7 @@
 //   finetune                  the last two blocks of MobileNetV2, and what is behind them, trained on 100 images
 import * as sn from '../js/dist/index.js';
 import * as onnx from '../js/dist/onnx.js';
-import { encoder, mobileNet } from './onnx-models.mjs';
+import { encoder, fourBits, mobileNet } from './onnx-models.mjs';
 
 const SAMPLE_MS = 250;
 const WARM_MS = 2500; // engines compile hot code late
@@ -18,6 +18,8 @@ const flags = (batch, sequence, flag) => ({ type: 'int64', shape: [batch, sequen
 const sentences = (batch) => ({ input_ids: ids(batch, 32, 30000), attention_mask: flags(batch, 32, 1), token_type_ids: flags(batch, 32, 0) });
 const image = (batch) => ({ image: { type: 'float32', shape: [batch, 3, 224, 224], elements: Float32Array.from({ length: batch * 3 * 224 * 224 }, (_, i) => Math.sin(i * 0.37) + Math.sin(i * 0.0011)) } });
 
+const tokens = (rows) => ({ x: { type: 'float32', shape: [rows, 896], elements: Float32Array.from({ length: rows * 896 }, (_, i) => Math.sin(i * 0.37)) } });
+
 /** asked: how many times as fast as the peer. */
 export const ROWS = [
   { name: 'encoder float32, a sentence', asked: 1.5, file: () => encoder({ sequence: 32 }), inputs: sentences(1) },
@@ -25,6 +27,10 @@ export const ROWS = [
   { name: 'encoder int8, a sentence', asked: 1.5, file: () => encoder({ isSmall: true, sequence: 32 }), inputs: sentences(1) },
   { name: 'encoder int8, 64 sentences', asked: 1.3, file: () => encoder({ isSmall: true, sequence: 32 }), inputs: sentences(64) },
   { name: 'MobileNetV2, an image', asked: 1.3, file: mobileNet, inputs: image(1) },
+  { name: '4 bits, a token', asked: 1.3, file: () => fourBits(0), inputs: tokens(1) },
+  { name: '4 bits, 128 tokens', asked: 1.3, file: () => fourBits(0), inputs: tokens(128) },
+  { name: '4 by 8 bits, a token', asked: 1.3, file: () => fourBits(4), inputs: tokens(1) },
+  { name: '4 by 8 bits, 128 tokens', asked: 1.3, file: () => fourBits(4), inputs: tokens(128) },
 ];
 
 const own = (file, inputs) => {

@@ -1,17 +1,13 @@
 // Products of numbers of 8 bits: they are exact for any number of terms, whatever they are computed in. A plain program says
-// what they are; of MatMulNBits, an op of onnxruntime, onnxruntime does.
+// what they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as ort from 'onnxruntime-web';
 import * as sn from '../../js/dist/index.js';
 import * as onnx from '../../js/dist/onnx.js';
 import * as file from './write.mjs';
 
 await sn.init({ threads: 1 });
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
 
-const FLOAT = 1;
 const INT8 = 3;
 const UINT8 = 2;
 const INT32 = 6;
@@ -87,42 +83,5 @@ for (const channels of [28, 64]) {
     const y = model.run({ x: sn.tensor(x, { shape: [1, channels, size, size], dtype: 'uint8' }), w: sn.tensor(w, { shape: [2, channels, 3, 3], dtype: 'int8' }) }).y;
     assert.deepEqual(y.dataSync(), want);
     model.dispose();
-  });
-}
-
-/** bytes of random numbers. */
-const noise = (count, k = 1) => Uint8Array.from({ length: count }, (_, i) => ((i * 7919 + k * 104729) >> 3) & 255);
-
-const NBITS = [
-  { name: '4 bits, blocks of 32', n: 7, k: 96, size: 32 },
-  { name: '4 bits, a last block that is not whole, zero points', n: 9, k: 80, size: 32, zeros: true },
-  { name: '4 bits, zero points in float32, a bias', n: 8, k: 64, size: 16, floats: true, bias: true },
-  { name: '8 bits, zero points', n: 6, k: 128, size: 64, bits: 8, zeros: true },
-];
-
-for (const { name, n, k, size, bits = 4, zeros, floats, bias } of NBITS) {
-  test(`MatMulNBits is what onnxruntime computes: ${name}`, async () => {
-    const blocks = Math.ceil(k / size);
-    const raw = (key, type, dims, array) => file.message(...dims.map((d) => file.field(1, d)), file.field(2, type), file.field(8, key), file.field(9, new Uint8Array(array.buffer)));
-    const floatsOf = (count, scale) => Float32Array.from({ length: count }, (_, i) => scale * Math.sin(i * 1.7 + 0.4));
-    const initializers = [raw('b', UINT8, [n, blocks, (size * bits) / 8], noise((n * blocks * size * bits) / 8)), raw('s', FLOAT, [n, blocks], floatsOf(n * blocks, 0.2))];
-    if (zeros) initializers.push(raw('z', UINT8, [n, Math.ceil((blocks * bits) / 8)], noise(n * Math.ceil((blocks * bits) / 8), 5)));
-    if (floats) initializers.push(raw('z', FLOAT, [n, blocks], floatsOf(n * blocks, 6)));
-    if (bias) initializers.push(raw('c', FLOAT, [n], floatsOf(n, 1)));
-    const inputs = ['a', 'b', 's', zeros || floats ? 'z' : '', '', bias ? 'c' : ''].map((key) => file.field(1, key));
-    const node = file.field(1, file.message(...inputs, file.field(2, 'y'), file.field(4, 'MatMulNBits'), file.field(7, 'com.microsoft'),
-      ...Object.entries({ K: k, N: n, bits, block_size: size }).map(([key, value]) => file.attribute(key, value))));
-    const graph = file.graph({ nodes: [node], initializers, inputs: [file.value('a', FLOAT, ['batch', 3, k])], outputs: [file.value('y', FLOAT, ['batch', 3, n])] });
-    const opset = (domain, version) => file.field(8, file.message(file.field(1, domain), file.field(2, version)));
-    const model = Uint8Array.from(file.message(file.field(1, 8), opset('', 17), opset('com.microsoft', 1), file.field(7, graph)));
-    const a = floatsOf(2 * 3 * k, 1);
-    const session = await ort.InferenceSession.create(model);
-    const want = (await session.run({ a: new ort.Tensor('float32', a, [2, 3, k]) })).y.data;
-    const own = onnx.load(model);
-    const got = own.run({ a: sn.tensor(a, { shape: [2, 3, k] }) }).y.dataSync();
-    assert.equal(got.length, want.length);
-    want.forEach((value, i) => assert.ok(Math.abs(got[i] - value) <= 1e-4 * (1 + Math.abs(value)), `${i}: ${got[i]}, expected ${value}`));
-    own.dispose();
-    await session.release();
   });
 }

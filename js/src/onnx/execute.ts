@@ -1,10 +1,10 @@
 // Runs a plan: each step on its values, those of known elements at once in JavaScript (fold.ts).
 
-import { internals, SinterError } from '../index.js';
+import { internals, SinterError, Tensor } from '../index.js';
 import { fold } from './fold.js';
 import type { Machine, Plan, Step } from './plan.js';
 import { readElements } from './tensors.js';
-import { known, Unknown, type Value } from './value.js';
+import { known, made, Unknown, type Value } from './value.js';
 
 const { shapeText } = internals;
 
@@ -22,16 +22,17 @@ function runStep(step: Step, values: (Value | undefined)[]): void {
   const args = step.inputs.map((slot) => values[slot]);
   try {
     const result = fold(step.node, args as Value[]) ?? step.op.run(step.node, ...(args as Value[]));
-    const results = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
+    const results = Array.isArray(result) ? (result as readonly (Value | Tensor)[]) : [result as Value | Tensor];
     let from = 0n;
     for (const x of args) if (x) from |= x.from;
     for (const slot of step.captures) from |= values[slot]?.from ?? 0n;
     step.outputs.forEach((slot, i) => {
       if (slot < 0) return;
-      const made = results[i];
-      if (!made) throw step.node.fail(`output ${i} is not computed`);
-      made.from |= from;
-      values[slot] = made;
+      const found = results[i];
+      if (!found) throw step.node.fail(`output ${i} is not computed`);
+      const value = found instanceof Tensor ? made(args[0]!.type, found) : found;
+      value.from |= from;
+      values[slot] = value;
     });
   } catch (cause) {
     throw cause instanceof Unknown ? cause : inNode(step, args, cause);

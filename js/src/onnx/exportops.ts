@@ -49,72 +49,47 @@ const formula =
   ({ scribe, inputs, node, from }) =>
     f((type, ...names) => scribe.node(type, names), inputs[0]!, (value) => scribe.scalar(isFloat(node.dtype) ? node.dtype : from[0]!.dtype, value), inputs[1]!);
 
+/** Ops of ONNX that have the names of ours, in its spelling. */
+const ALIKE = [
+  'Neg', 'Abs', 'Sign', 'Floor', 'Ceil', 'Round', 'Sqrt', 'Reciprocal',
+  'Exp', 'Log', 'Sin', 'Cos', 'Tan', 'Asin', 'Acos', 'Atan',
+  'Sinh', 'Cosh', 'Tanh', 'Asinh', 'Acosh', 'Atanh', 'Sigmoid', 'Erf',
+  'Softplus', 'Gelu', 'Mish', 'Sub', 'Div', 'Pow', 'Equal', 'Less',
+  'Greater', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor', 'Where',
+];
+
+const ours = (type: string): string => type.replace(/\B[A-Z]/g, '_$&').toLowerCase();
+
 export const ELEMENTWISE: Readonly<Record<string, Write>> = {
+  ...Object.fromEntries(ALIKE.map((type) => [ours(type), same(type)])),
   stop_gradient: same('Identity'),
-  neg: same('Neg'),
-  abs: same('Abs'),
-  sign: same('Sign'),
-  floor: same('Floor'),
-  ceil: same('Ceil'),
   trunc: formula((n, x) => n('Mul', n('Sign', x), n('Floor', n('Abs', x)))),
-  round: same('Round'),
-  sqrt: same('Sqrt'),
   rsqrt: chain('Sqrt', 'Reciprocal'),
   square: formula((n, x) => n('Mul', x, x)),
-  reciprocal: same('Reciprocal'),
-  exp: same('Exp'),
-  log: same('Log'),
   log1p: formula((n, x, c) => n('Log', n('Add', x, c(1)))),
-  sin: same('Sin'),
-  cos: same('Cos'),
-  tan: same('Tan'),
-  asin: same('Asin'),
-  acos: same('Acos'),
-  atan: same('Atan'),
-  sinh: same('Sinh'),
-  cosh: same('Cosh'),
-  tanh: same('Tanh'),
-  asinh: same('Asinh'),
-  acosh: same('Acosh'),
-  atanh: same('Atanh'),
-  sigmoid: same('Sigmoid'),
-  erf: same('Erf'),
   exp2: formula((n, x, c) => n('Exp', n('Mul', x, c(Math.LN2)))),
   expm1: formula((n, x, c) => n('Sub', n('Exp', x), c(1))),
   log2: formula((n, x, c) => n('Mul', n('Log', x), c(Math.LOG2E))),
   silu: formula((n, x) => n('Mul', x, n('Sigmoid', x))),
-  softplus: same('Softplus'),
-  gelu: same('Gelu'),
-  mish: same('Mish'),
   relu: formula((n, x, c) => n('Max', x, c(0))),
   isnan: same('IsNaN'),
   isfinite: formula((n, x) => n('Not', n('Or', n('IsNaN', x), n('IsInf', x)))),
   logical_not: same('Not'),
   bitwise_invert: same('BitwiseNot'),
   add: orOfBools('Add', 'Or'),
-  sub: same('Sub'),
   mul: orOfBools('Mul', 'And'),
-  div: same('Div'),
-  pow: same('Pow'),
   mod: ({ scribe, inputs: [x, y], node }) => {
     if (!isFloat(node.dtype)) return scribe.node('Mod', [x!, y!]);
     return scribe.node('Sub', [x!, scribe.node('Mul', [scribe.node('Floor', [scribe.node('Div', [x!, y!])]), y!])]);
   },
   maximum: orOfBools('Max', 'Or'),
   minimum: orOfBools('Min', 'And'),
-  equal: same('Equal'),
   not_equal: chainOf('Equal', 'Not'),
-  less: same('Less'),
   less_equal: same('LessOrEqual'),
-  greater: same('Greater'),
   greater_equal: same('GreaterOrEqual'),
   logical_and: same('And'),
   logical_or: same('Or'),
   logical_xor: same('Xor'),
-  bitwise_and: same('BitwiseAnd'),
-  bitwise_or: same('BitwiseOr'),
-  bitwise_xor: same('BitwiseXor'),
-  where: same('Where'),
 };
 
 /** A node of all inputs, and one of what it gives. */

@@ -19,13 +19,13 @@ export function stridesOf(shape: readonly number[]): number[] {
   return strides;
 }
 
-/** Elements in another arrangement: of each place in shape the number of the element that goes there. */
-export function arranged(x: Value, shape: readonly number[], from: (place: number[]) => number): Value {
-  const [count, place] = [countOf(shape), new Array<number>(shape.length).fill(0)];
+/** Elements in another arrangement. from: where in x, along an axis of it, the element is that goes to a place in shape. */
+export function arranged(x: Value, shape: readonly number[], from: (place: readonly number[], axis: number) => number): Value {
+  const [count, place, strides] = [countOf(shape), new Array<number>(shape.length).fill(0), stridesOf(x.shape)];
   const elements = x.host as ArrayLike<number>;
   const out = new Array<number>(count);
   for (let i = 0; i < count; i++) {
-    out[i] = elements[from(place)]!;
+    out[i] = elements[strides.reduce((at, stride, axis) => at + stride * from(place, axis), 0)]!;
     for (let axis = shape.length - 1; axis >= 0 && ++place[axis]! === shape[axis]; axis--) place[axis] = 0;
   }
   return known(x.type, shape, out);
@@ -42,8 +42,8 @@ export function broadcastShape(n: Node, a: readonly number[], b: readonly number
 }
 
 export function broadcast(x: Value, shape: readonly number[]): Value {
-  const [strides, skip] = [stridesOf(x.shape), shape.length - x.rank];
-  return arranged(x, shape, (place) => strides.reduce((at, stride, i) => at + (x.shape[i] === 1 ? 0 : stride * place[i + skip]!), 0));
+  const skip = shape.length - x.rank;
+  return arranged(x, shape, (place, i) => (x.shape[i] === 1 ? 0 : place[i + skip]!));
 }
 
 const axisOf = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
@@ -175,29 +175,27 @@ const gather: Rule = (n, [x, indices]) => {
   if (wrong >= 0) throw n.fail(`index ${indices!.numbers[wrong]} into ${length} elements`);
   const shape = [...x!.shape.slice(0, axis), ...indices!.shape, ...x!.shape.slice(axis + 1)];
   if (countOf(shape) > MOST_ELEMENTS) return null;
-  const [strides, inner] = [stridesOf(x!.shape), stridesOf(indices!.shape)];
+  const strides = stridesOf(indices!.shape);
   const { rank } = indices!;
-  return arranged(x!, shape, (place) => {
-    const chosen = at[inner.reduce((sum, stride, i) => sum + stride * place[axis + i]!, 0)]!;
-    return strides.reduce((sum, stride, i) => sum + stride * (i === axis ? chosen : place[i < axis ? i : i + rank - 1]!), 0);
+  return arranged(x!, shape, (place, i) => {
+    if (i !== axis) return place[i < axis ? i : i + rank - 1]!;
+    return at[strides.reduce((sum, stride, k) => sum + stride * place[axis + k]!, 0)]!;
   });
 };
 
 const slice: Rule = (n, x) => {
   const { begin, size, step } = sliceOf(n, x);
-  const strides = stridesOf(x[0]!.shape);
-  return arranged(x[0]!, size, (place) => strides.reduce((at, stride, i) => at + stride * (begin[i]! + step[i]! * place[i]!), 0));
+  return arranged(x[0]!, size, (place, i) => begin[i]! + step[i]! * place[i]!);
 };
 
 const split: Rule = (n, [x, given]) => {
   const axis = axisOf(n.int('axis'), x!.rank);
-  const strides = stridesOf(x!.shape);
   let begin = 0;
   return splitSizes(n, x!.shape[axis]!, given).map((count) => {
     const first = begin;
     begin += count;
     const shape = x!.shape.map((size, i) => (i === axis ? count : size));
-    return arranged(x!, shape, (place) => strides.reduce((at, stride, i) => at + stride * (place[i]! + (i === axis ? first : 0)), 0));
+    return arranged(x!, shape, (place, i) => place[i]! + (i === axis ? first : 0));
   });
 };
 
@@ -264,8 +262,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   Transpose: (n, [x]) => {
     const perm = n.ints('perm') ?? x!.shape.map((_, i) => x!.rank - 1 - i);
-    const strides = stridesOf(x!.shape);
-    return arranged(x!, perm.map((axis) => x!.shape[axis]!), (place) => perm.reduce((at, axis, i) => at + strides[axis]! * place[i]!, 0));
+    return arranged(x!, perm.map((axis) => x!.shape[axis]!), (place, i) => place[perm.indexOf(i)]!);
   },
   Range: (_, [start, limit, delta]) => {
     const [from, to, by] = [start, limit, delta].map((x) => x!.numbers[0]!) as [number, number, number];

@@ -3,7 +3,7 @@
 //
 // Nodes, functions and graphs inside of nodes wait on a stack of frames; nothing here recurses.
 
-import { internals, SinterError, UnsupportedError } from '../index.js';
+import { internals, SinterError, UnsupportedError, type Tensor } from '../index.js';
 import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto } from './model.js';
 import { readElements, type Elements, type Source } from './tensors.js';
 import { known, Value } from './value.js';
@@ -15,15 +15,30 @@ const MOST_STEPS = 200_000;
 const LEAST_OPSET = 1;
 const MOST_OPSET = 28;
 
+/** A tensor is of the type that the first input has. */
+type Result = Value | Tensor;
+
 /** An op: what it does with values, a few lines over the public functions of the package. */
 export interface Op {
   /** The opset from which on it is as here. */
   since: number;
-  run: (n: Node, ...x: Value[]) => Value | readonly Value[];
+  run: (n: Node, ...x: Value[]) => Result | readonly Result[];
   /** Inputs whose elements decide the form of the program, and are no parameters. */
   forms?: readonly number[];
   /** The same of one number in the file, which stands for such a form. */
   isForm?: (input: number, value: number) => boolean;
+  /** What is made of weights once, when a file is loaded; null: run works on them in each call. */
+  prepare?: (step: Step, weights: Weights) => Prepared | null;
+}
+
+/** The weight of the file that an input is, the caller's until the end of the tidy around it. */
+export type Weights = (input: number) => Tensor | undefined;
+
+/** A run that has tensors in the place of the inputs behind the first, before `behind`. */
+export interface Prepared {
+  run: Op['run'];
+  behind: number;
+  tensors: readonly Tensor[];
 }
 
 export type OpTable = Readonly<Record<string, Op>>;
@@ -58,6 +73,8 @@ export interface Plan {
 export interface Machine {
   values: (Value | undefined)[];
   source: Source;
+  /** accuracy_level of MatMulNBits, where the file does not say. */
+  accuracy: number;
   /** Runs op by op: every value can be read. */
   isEager: boolean;
   /** Runs a plan of a graph inside of a node. */
@@ -207,6 +224,7 @@ class Linker {
   readonly #functions = new Map<string, FunctionProto>();
   readonly #missing = new Map<string, string[]>();
   readonly #frames: Frame[] = [];
+  readonly plans: Plan[] = [];
   #steps = 0;
 
   constructor(model: ModelProto, ops: OpTable, machine: Machine) {
@@ -219,9 +237,8 @@ class Linker {
     }
   }
 
-  run(model: ModelProto): { plan: Plan; scope: Scope } {
-    const scope = new Scope(null);
-    const plan = this.#enter(model.graph, scope, model.opsets, null, null, []);
+  run(model: ModelProto): void {
+    this.#enter(model.graph, new Scope(null), model.opsets, null, null, []);
     for (let frame; (frame = this.#frames.at(-1)); ) {
       if (frame.at === frame.nodes.length) {
         this.#frames.pop();
@@ -229,7 +246,6 @@ class Linker {
       } else this.#link(frame, frame.nodes[frame.at++]!);
     }
     this.#refuseMissing();
-    return { plan, scope };
   }
 
   #slot(): number {
@@ -246,6 +262,7 @@ class Linker {
   /** The plan of a graph, whose nodes are put on the stack. */
   #enter(graph: GraphProto, scope: Scope, opsets: ReadonlyMap<string, number>, number: Frame['number'], given: Frame['given'], calls: Frame['calls']): Plan {
     const plan: Plan = { name: graph.name, steps: [], inputs: [], outputs: [], initials: [] };
+    this.plans.push(plan);
     for (const proto of graph.initializers) plan.initials.push({ slot: this.#define(scope, proto.name, 'tensor'), proto });
     const names = new Set<string>();
     for (const { name } of graph.inputs) {
@@ -330,12 +347,13 @@ class Linker {
   }
 }
 
-/** The plan of a model's graph, and the numbers of its values by their names. */
-export function link(model: ModelProto, ops: OpTable, machine: Machine): { plan: Plan; names: ReadonlyMap<string, number> } {
+/** The plan of a model's graph, and behind it those of the graphs inside of nodes. */
+export function link(model: ModelProto, ops: OpTable, machine: Machine): readonly Plan[] {
   const opset = model.opsets.get('') ?? 0;
   const usesOps = model.graph.nodes.length > 0 && model.opsets.has('');
   if (usesOps && (opset < LEAST_OPSET || opset > MOST_OPSET))
     throw new UnsupportedError('onnx', `the file is of opset ${opset}, expected ${LEAST_OPSET} to ${MOST_OPSET}`);
-  const { plan, scope } = new Linker(model, ops, machine).run(model);
-  return { plan, names: scope.names };
+  const linker = new Linker(model, ops, machine);
+  linker.run(model);
+  return linker.plans;
 }

@@ -60,7 +60,7 @@ const attention: Op = {
     const scale = n.has('scale') ? n.float('scale') : 1 / Math.sqrt(query.shape[3]!);
     const softcap = n.float('softcap');
     const present = [made(k!.type, key), made(v!.type, value)];
-    const end = (t: Tensor): Value => made(q!.type, isFlat ? fromHeads(t) : t);
+    const end = (t: Tensor): Tensor => (isFlat ? fromHeads(t) : t);
     if (!mask && !lengths && softcap === 0 && n.outputs < 4) {
       const options = n.flag('is_causal') ? { scale, causal: true, past: sn.tensor(past, { dtype: 'int32' }) } : { scale };
       return [end(sn.attention(query, key, value, options)), ...present];
@@ -71,7 +71,7 @@ const attention: Op = {
     const precise = n.has('softmax_precision') ? all.astype(dtypeOf(n.int('softmax_precision'))) : all;
     const weights = safeSoftmax(precise).astype(raw.dtype);
     const stages = [raw, capped, all, weights];
-    return [end(sn.matmul(weights, shared(value, heads))), ...present, made(q!.type, stages[n.int('qk_matmul_output_mode')]!)];
+    return [end(sn.matmul(weights, shared(value, heads))), ...present, stages[n.int('qk_matmul_output_mode')]!];
   },
 };
 
@@ -90,7 +90,7 @@ const rotaryEmbedding: Op = {
     };
     const rotated = sn.rope(part(0, turned), { cos: angles(cosines!), sin: angles(sines!), interleaved: n.flag('interleaved') });
     const y = turned === size ? rotated : sn.concat([rotated, part(turned, size - turned)], { axis: 3 });
-    return made(x!.type, isFlat ? fromHeads(y) : y);
+    return isFlat ? fromHeads(y) : y;
   },
 };
 
@@ -103,7 +103,7 @@ const flexAttention: Op = {
     const through = (name: string, t: Tensor): Tensor => (n.has(name) ? n.call(n.plan(name), [made(q!.type, t)])[0]!.t : t);
     const raw = sn.mul(sn.matmul(q!.t, sn.swapaxes(shared(k!.t, heads), -1, -2)), scale);
     const weights = through('prob_mod', sn.softmax(through('score_mod', raw)));
-    return made(q!.type, sn.matmul(weights, shared(v!.t, heads)));
+    return sn.matmul(weights, shared(v!.t, heads));
   },
 };
 
@@ -135,7 +135,7 @@ const linearAttention: Op = {
       xs,
     );
     const y = sn.reshape(sn.moveaxis(ys, 0, 1), [batch, q!.shape[1]!, -1]);
-    return [made(q!.type, y), made(past?.type ?? q!.type, state)];
+    return [y, made(past?.type ?? q!.type, state)];
   },
 };
 

@@ -61,7 +61,7 @@ const conv: Op = {
   since: 1,
   run: (n, x, w, b) => {
     const y = convolved(n, x!.t, w!.t);
-    return made(x!.type, b ? sn.add(y, perChannel(b.t, y.ndim)) : y);
+    return b ? sn.add(y, perChannel(b.t, y.ndim)) : y;
   },
 };
 
@@ -90,7 +90,7 @@ const convTranspose: Op = {
     const cut = transposedPads(n, x!.shape, windows, extra);
     const pairs: Pairs = [[0, 0], [0, 0], ...cut.map(([before, after], i): [number, number] => [-before, extra[i]! - after])];
     const y = pairs.some(([p, q]) => p || q) ? padded(full, pairs, 'constant') : full;
-    return made(x!.type, b ? sn.add(y, perChannel(b.t, y.ndim)) : y);
+    return b ? sn.add(y, perChannel(b.t, y.ndim)) : y;
   },
 };
 
@@ -152,7 +152,7 @@ const maxPool: Op = {
     const y = isPlain
       ? MAX_POOL[axes]!(x!.t, { window, strides, dilation, padding, layout: layoutOf(axes) })
       : sn.max(windowed(padded(x!.t, aroundAll(padding), 'constant', -Infinity), w), { axis: windowAxes(axes) });
-    return n.outputs > 1 ? [made(x!.type, y), made(INT64, argmaxPlaces(n, x!, w, padding))] : made(x!.type, y);
+    return n.outputs > 1 ? [y, made(INT64, argmaxPlaces(n, x!, w, padding))] : y;
   },
 };
 
@@ -167,7 +167,7 @@ const averagePool: Op = {
     const ones = sn.ones([1, 1, ...x!.shape.slice(2)], { dtype: x!.t.dtype });
     const extra = all.map(([a, b], i): [number, number] => (i < 2 ? [0, 0] : [a - w.padding[i - 2]![0], b - w.padding[i - 2]![1]]));
     const counted = n.flag('count_include_pad') ? padded(padded(ones, aroundAll(w.padding), 'constant', 1), extra, 'constant') : padded(ones, all, 'constant');
-    return made(x!.type, sn.div(sum, sn.sum(windowed(counted, w), { axis })));
+    return sn.div(sum, sn.sum(windowed(counted, w), { axis }));
   },
 };
 
@@ -177,18 +177,18 @@ const lpPool: Op = {
     const w = windowsOf(n, x!.shape, n.ints('kernel_shape')!);
     const p = n.int('p', 2);
     const powers = sn.pow(sn.abs(padded(x!.t, aroundAll(ceiled(n, x!.shape, w)), 'constant')), p);
-    return made(x!.type, sn.pow(sn.sum(windowed(powers, w), { axis: windowAxes(w.axes) }), 1 / p));
+    return sn.pow(sn.sum(windowed(powers, w), { axis: windowAxes(w.axes) }), 1 / p);
   },
 };
 
 const overSpace = (f: (x: Tensor, options: { axis: number[]; keepdims: boolean }) => Tensor): Op => ({
   since: 1,
-  run: (_, x) => made(x!.type, f(x!.t, { axis: x!.shape.map((_, i) => i).slice(2), keepdims: true })),
+  run: (_, x) => f(x!.t, { axis: x!.shape.map((_, i) => i).slice(2), keepdims: true }),
 });
 
 const globalLpPool: Op = {
   since: 1,
-  run: (n, x) => made(x!.type, sn.norm(x!.t, { ord: n.int('p', 2), axis: x!.shape.map((_, i) => i).slice(2), keepdims: true })),
+  run: (n, x) => sn.norm(x!.t, { ord: n.int('p', 2), axis: x!.shape.map((_, i) => i).slice(2), keepdims: true }),
 };
 
 /** Puts elements back to where MaxPool took them from. */
@@ -201,7 +201,7 @@ const maxUnpool: Op = {
     const flat = sn.scatter(sn.zeros([size], { dtype: x!.t.dtype }), sn.reshape(places!.t, [-1]), sn.reshape(x!.t, [-1]), { axis: 0 });
     const y = sn.reshape(flat, [...x!.shape.slice(0, 2), ...inner]);
     const shape = wanted?.numbers;
-    return made(x!.type, shape ? padded(y, shape.map((length, i): [number, number] => [0, length - y.shape[i]!]), 'constant') : y);
+    return shape ? padded(y, shape.map((length, i): [number, number] => [0, length - y.shape[i]!]), 'constant') : y;
   },
   forms: [2],
 };
@@ -226,7 +226,7 @@ const col2Im: Op = {
     const updates = sn.reshape(x!.t, [x!.shape[0]!, channels, -1]);
     const flat = sn.scatterAdd(sn.zeros([x!.shape[0]!, channels, stride], { dtype: x!.t.dtype }), sn.reshape(sn.broadcastTo(places, [...window, ...counts]), [-1]), updates, { axis: 2 });
     const cut: Pairs = [[0, 0], [0, 0], ...padding.map(([a, b]): [number, number] => [-a, -b])];
-    return made(x!.type, padded(sn.reshape(flat, [x!.shape[0]!, channels, ...shape]), cut, 'constant'));
+    return padded(sn.reshape(flat, [x!.shape[0]!, channels, ...shape]), cut, 'constant');
   },
   forms: [1, 2],
 };
@@ -241,7 +241,7 @@ const causalConv: Op = {
     const product = sn.conv1d(all, filterOf(w!.t), { groups: x!.shape[1]!, layout: 'NCW' });
     const y = b ? sn.add(product, perChannel(b.t, 3)) : product;
     const active = ['silu', 'swish'].includes(n.text('activation', 'none')) ? sn.silu(y) : y;
-    return [made(x!.type, active), made(x!.type, sn.slice(all, [0, 0, all.shape[2]! - before], [...x!.shape.slice(0, 2), before]))];
+    return [active, sn.slice(all, [0, 0, all.shape[2]! - before], [...x!.shape.slice(0, 2), before])];
   },
 };
 

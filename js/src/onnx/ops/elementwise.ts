@@ -13,7 +13,7 @@ type Function2 = (x: Tensor, y: Tensor, n: Node) => Tensor;
 const op = (since: number, run: Op['run'], forms?: readonly number[]): Op => (forms ? { since, run, forms } : { since, run });
 
 /** y = f(x), of the type of x. */
-const map = (f: Function1, since = 1): Op => op(since, (n, x) => made(x!.type, f(x!.t, n)));
+const map = (f: Function1, since = 1): Op => op(since, (n, x) => f(x!.t, n));
 
 /** Of whole numbers of 16 bits, which wider ones hold: their lowest bits, as such numbers wrap. */
 export function wrapped(type: number, t: Tensor): Tensor {
@@ -30,7 +30,7 @@ function second(n: Node, x: Value, y: Value): Tensor {
   return sn.reshape(y.t, [...y.shape, ...new Array<number>(x.rank - axis - y.rank).fill(1)]);
 }
 
-const binary = (f: Function2): Op => op(1, (n, x, y) => made(x!.type, wrapped(x!.type, f(x!.t, second(n, x!, y!), n))));
+const binary = (f: Function2): Op => op(1, (n, x, y) => wrapped(x!.type, f(x!.t, second(n, x!, y!), n)));
 const compare = (f: Function2): Op => op(1, (n, x, y) => made(BOOL, f(x!.t, second(n, x!, y!), n)));
 
 const variadic = (f: (x: Tensor, y: Tensor) => Tensor, end: (sum: Tensor, count: number) => Tensor = (sum) => sum): Op =>
@@ -49,7 +49,7 @@ const pow: Function2 = (x, y) => (isWhole(x) && !isWhole(y) ? sn.pow(sn.astype(x
 /** A square has no exponent that is learnt: its derivative would be NaN below 0. */
 const power: Op = {
   since: 1,
-  run: (n, x, y) => (y!.host && y!.size === 1 && y!.rank <= x!.rank && y!.numbers[0] === 2 ? made(x!.type, wrapped(x!.type, sn.square(x!.t))) : binary(pow).run(n, x!, y!)),
+  run: (n, x, y) => (y!.host && y!.size === 1 && y!.rank <= x!.rank && y!.numbers[0] === 2 ? wrapped(x!.type, sn.square(x!.t)) : binary(pow).run(n, x!, y!)),
   isForm: (input, value) => input === 1 && value === 2,
 };
 
@@ -71,7 +71,7 @@ const clip: Op = op(1, (n, x, lo, hi) => {
   let t = x!.t;
   if (low !== null) t = sn.maximum(t, low);
   if (high !== null) t = sn.minimum(t, high);
-  return made(x!.type, t);
+  return t;
 });
 
 const equal: Op = op(1, (n, x, y) => {
@@ -127,7 +127,7 @@ export const ELEMENTWISE: Readonly<Record<string, Op>> = {
   Gelu: map(gelu),
   Shrink: map(shrink),
   Swish: map((x, n) => sn.mul(x, sn.sigmoid(sn.mul(x, n.float('alpha', 1))))),
-  SwiGLU: op(28, (n, a, b) => made(a!.type, sn.mul(sn.mul(a!.t, sn.sigmoid(sn.mul(a!.t, n.float('alpha', 1)))), b!.t))),
+  SwiGLU: op(28, (n, a, b) => sn.mul(sn.mul(a!.t, sn.sigmoid(sn.mul(a!.t, n.float('alpha', 1)))), b!.t)),
   Elu: map((x, n) => elu(x, n.float('alpha', 1))),
   Selu: map((x, n) => sn.mul(elu(x, n.float('alpha', SELU_ALPHA)), n.float('gamma', SELU_GAMMA))),
   Celu: map((x, n) => {
@@ -138,7 +138,7 @@ export const ELEMENTWISE: Readonly<Record<string, Op>> = {
   ThresholdedRelu: map((x, n) => sn.where(sn.greater(x, n.float('alpha', 1)), x, 0)),
   HardSigmoid: map((x, n) => sn.clip(sn.add(sn.mul(x, n.float('alpha', 0.2)), n.float('beta', 0.5)), 0, 1)),
   Not: map(sn.logicalNot),
-  BitwiseNot: op(18, (_, x) => made(x!.type, wrapped(x!.type, sn.bitwiseInvert(x!.t)))),
+  BitwiseNot: op(18, (_, x) => wrapped(x!.type, sn.bitwiseInvert(x!.t))),
   IsNaN: op(9, (_, x) => made(BOOL, sn.isnan(x!.t))),
   IsInf: isInf,
   Identity: op(1, (_, x) => x!),

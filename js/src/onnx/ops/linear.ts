@@ -12,8 +12,8 @@ const gemm: Op = {
     const [alpha, beta] = [n.float('alpha', 1), n.float('beta', 1)];
     const product = sn.matmul(left, right);
     const scaled = alpha === 1 ? product : sn.mul(product, alpha);
-    if (!c) return made(a!.type, scaled);
-    return made(a!.type, sn.add(scaled, beta === 1 ? c.t : sn.mul(c.t, beta)));
+    if (!c) return scaled;
+    return sn.add(scaled, beta === 1 ? c.t : sn.mul(c.t, beta));
   },
 };
 
@@ -42,12 +42,12 @@ const det: Op = {
       const next = sn.sub(sn.slice(swapped, [0, 1, 1], [-1, -1, -1]), sn.mul(factor, sn.slice(row, [0, 0, 1], [-1, -1, -1])));
       rest = next;
     }
-    return made(x!.type, sn.reshape(product, [...x!.shape.slice(0, -2)]));
+    return sn.reshape(product, [...x!.shape.slice(0, -2)]);
   },
 };
 
 export const LINEAR: Readonly<Record<string, Op>> = {
-  MatMul: { since: 1, run: (_, a, b) => made(a!.type, sn.matmul(a!.t, b!.t)) },
+  MatMul: { since: 1, run: (_, a, b) => sn.matmul(a!.t, b!.t) },
   Gemm: gemm,
   Einsum: { since: 12, run: (n, ...x) => made(x[0]!.type, sn.einsum(n.text('equation').replaceAll(' ', ''), ...x.map((each) => each.t))) },
   Det: det,

@@ -3,7 +3,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { made, type Value } from '../value.js';
+import type { Value } from '../value.js';
 
 /** The loss of logarithms of probabilities, as the reduction of the node has it. */
 function negativeLogLikelihood(n: Node, logs: Tensor, labels: Value, weight: Value | undefined): Tensor {
@@ -18,13 +18,13 @@ function negativeLogLikelihood(n: Node, logs: Tensor, labels: Value, weight: Val
   return reduction === 'sum' ? sn.sum(losses) : sn.div(sn.sum(losses), sn.sum(share));
 }
 
-const nll: Op = { since: 12, run: (n, x, labels, weight) => made(x!.type, negativeLogLikelihood(n, x!.t, labels!, weight)) };
+const nll: Op = { since: 12, run: (n, x, labels, weight) => negativeLogLikelihood(n, x!.t, labels!, weight) };
 
 const crossEntropy: Op = {
   since: 12,
   run: (n, x, labels, weight) => {
     const logs = sn.logSoftmax(x!.t, { axis: 1 });
-    return [made(x!.type, negativeLogLikelihood(n, logs, labels!, weight)), made(x!.type, logs)];
+    return [negativeLogLikelihood(n, logs, labels!, weight), logs];
   },
 };
 

@@ -12,7 +12,7 @@ const batchNorm: Op = {
   run: (n, x, weight, bias, mean, variance) => {
     const eps = n.float('epsilon', 1e-5);
     const types = [x!.type, mean!.type, variance!.type];
-    if (!n.flag('training_mode')) return made(x!.type, sn.batchNorm(x!.t, { axis: 1, weight: weight!.t, bias: bias!.t, mean: mean!.t, variance: variance!.t, eps }));
+    if (!n.flag('training_mode')) return sn.batchNorm(x!.t, { axis: 1, weight: weight!.t, bias: bias!.t, mean: mean!.t, variance: variance!.t, eps });
     const axis = [...x!.shape.keys()].filter((i) => i !== 1);
     const [now, spread] = [sn.mean(x!.t, { axis }), sn.var(x!.t, { axis })];
     const momentum = n.float('momentum', 0.9);
@@ -35,7 +35,7 @@ const layerNorm: Op = {
     let y = sn.mul(sn.mul(apart, scale).astype(x!.t.dtype), weight!.t);
     if (bias) y = sn.add(y, bias.t);
     const stash = n.int('stash_type', 1);
-    return [made(x!.type, y), made(stash, mean), made(stash, scale)];
+    return [y, made(stash, mean), made(stash, scale)];
   },
 };
 
@@ -56,7 +56,7 @@ const groupNorm: Op = {
     const groups = n.int('num_groups');
     const channels = x!.shape[1]!;
     const each = (v: Value): Tensor => (v.size === channels ? v.t : sn.repeat(v.t, channels / groups));
-    return made(x!.type, sn.groupNorm(x!.t, groups, { axis: 1, weight: each(weight!), bias: each(bias!), eps: n.float('epsilon', 1e-5) }));
+    return sn.groupNorm(x!.t, groups, { axis: 1, weight: each(weight!), bias: each(bias!), eps: n.float('epsilon', 1e-5) });
   },
 };
 
@@ -66,7 +66,7 @@ const meanVariance: Op = {
     const axis = n.ints('axes') ?? [0, 2, 3];
     const mean = sn.mean(x!.t, { axis, keepdims: true });
     const square = sn.mean(sn.square(x!.t), { axis, keepdims: true });
-    return made(x!.type, sn.div(sn.sub(x!.t, mean), sn.add(sn.sqrt(sn.sub(square, sn.square(mean))), 1e-9)));
+    return sn.div(sn.sub(x!.t, mean), sn.add(sn.sqrt(sn.sub(square, sn.square(mean))), 1e-9));
   },
 };
 
@@ -79,7 +79,7 @@ const lrn: Op = {
     const widths = x!.shape.map((_, i): [number, number] => (i === 1 ? [before, size - 1 - before] : [0, 0]));
     const sums = sn.sum(sn.windows(sn.pad(sn.square(x!.t), widths), 1, size), { axis: 2 });
     const base = sn.add(sn.mul(sums, n.float('alpha', 0.0001) / size), n.float('bias', 1));
-    return made(x!.type, sn.div(x!.t, sn.pow(base, n.float('beta', 0.75))));
+    return sn.div(x!.t, sn.pow(base, n.float('beta', 0.75)));
   },
 };
 
@@ -92,7 +92,7 @@ const dropout: Op = {
     const all = sn.full([...x!.shape], 1, { dtype: 'bool' });
     if (!drops) return [x!, made(BOOL, all)];
     const keep = sn.random.bernoulli(sn.random.key(n.int('seed')), 1 - rate, x!.shape);
-    return [made(x!.type, sn.where(keep, sn.mul(x!.t, 1 / (1 - rate)), 0)), made(BOOL, keep.astype('bool'))];
+    return [sn.where(keep, sn.mul(x!.t, 1 / (1 - rate)), 0), made(BOOL, keep.astype('bool'))];
   },
   forms: [1, 2],
 };
@@ -101,7 +101,7 @@ export const NORM: Readonly<Record<string, Op>> = {
   BatchNormalization: batchNorm,
   InstanceNormalization: {
     since: 1,
-    run: (n, x, weight, bias) => made(x!.type, sn.instanceNorm(x!.t, { axis: 1, weight: weight!.t, bias: bias!.t, eps: n.float('epsilon', 1e-5) })),
+    run: (n, x, weight, bias) => sn.instanceNorm(x!.t, { axis: 1, weight: weight!.t, bias: bias!.t, eps: n.float('epsilon', 1e-5) }),
   },
   LayerNormalization: layerNorm,
   RMSNormalization: rmsNorm,

@@ -63,7 +63,7 @@ const dynamicQuantizeLinear: Op = {
     const scale = sn.where(sn.equal(range, 0), 1, range);
     const zero = saturated(sn.neg(sn.div(least, scale)), UINT8);
     const y = saturated(sn.add(sn.round(sn.div(x!.t, scale)), zero), UINT8);
-    return [made(UINT8, y.astype('uint8')), made(x!.type, scale), made(UINT8, zero.astype('uint8'))];
+    return [made(UINT8, y.astype('uint8')), scale, made(UINT8, zero.astype('uint8'))];
   },
 };
 
@@ -156,32 +156,6 @@ const qLinearConv: Op = {
   },
 };
 
-/** Numbers of so many bits in bytes, the lowest bits first: the last axis is as many times as long. */
-function unpacked(t: Tensor, bits: number): Tensor {
-  if (bits === 8) return t.astype('int32');
-  const parts = Array.from({ length: 8 / bits }, (_, i) => sn.bitwiseAnd(sn.shiftRightLogical(t.astype('int32'), i * bits), 2 ** bits - 1));
-  return sn.reshape(sn.stack(parts, { axis: -1 }), [...t.shape.slice(0, -1), -1]);
-}
-
-/** Of onnxruntime: a by the rows of a matrix whose numbers have few bits, and a scale and a zero point for each block of a row. */
-const matMulNBits: Op = {
-  since: 1,
-  run: (n, a, b, scales, zeros, order, bias) => {
-    const [rows, columns, size, bits] = [n.int('N'), n.int('K'), n.int('block_size'), n.int('bits', 4)];
-    const blocks = b!.shape[1]!;
-    if (order) throw new sn.UnsupportedError('onnx', `${n.where}: blocks in another order (g_idx) are not computed`);
-    if (![2, 4, 8].includes(bits)) throw new sn.UnsupportedError('onnx', `${n.where}: numbers of ${bits} bits, expected 2, 4 or 8`);
-    const perBlock = (t: Tensor): Tensor => sn.reshape(t, [rows, blocks, 1]);
-    // Rows of packed zero points begin at whole bytes.
-    const packed = (v: Value): Tensor => sn.slice(unpacked(sn.reshape(v.t, [rows, -1]), bits), [0, 0], [rows, blocks]);
-    const zero = !zeros ? 2 ** (bits - 1) : perBlock(zeros.type === UINT8 ? packed(zeros).astype('float32') : zeros.t);
-    const numbers = sn.mul(sn.sub(unpacked(b!.t, bits).astype('float32'), zero), perBlock(scales!.t));
-    const w = sn.slice(sn.reshape(numbers, [rows, blocks * size]), [0, 0], [rows, columns]).astype(a!.t.dtype);
-    const y = sn.matmul(a!.t, sn.transpose(w));
-    return made(a!.type, bias ? sn.add(y, bias.t) : y);
-  },
-};
-
 export const QUANTIZE: Readonly<Record<string, Op>> = {
   QuantizeLinear: quantizeLinear,
   DequantizeLinear: dequantizeLinear,
@@ -190,5 +164,4 @@ export const QUANTIZE: Readonly<Record<string, Op>> = {
   ConvInteger: convInteger,
   QLinearMatMul: qLinearMatMul,
   QLinearConv: qLinearConv,
-  'com.microsoft.MatMulNBits': matMulNBits,
 };

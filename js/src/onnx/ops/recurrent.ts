@@ -3,7 +3,7 @@
 import * as sn from '../../index.js';
 import { UnsupportedError, type Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { made, type Value } from '../value.js';
+import { type Value } from '../value.js';
 
 type Activation = (x: Tensor) => Tensor;
 
@@ -149,7 +149,7 @@ const recurrent = (kind: keyof typeof KINDS): Op => ({
     const axis = isBatchFirst ? 1 : 0;
     const y = sn.stack(all.map(([, ys]) => ys), { axis: 1 });
     const last = Array.from({ length: states }, (_, k) => sn.stack(all.map(([end]) => end[k]!), { axis }));
-    return [isBatchFirst ? sn.transpose(y, [2, 0, 1, 3]) : y, ...last].map((t) => made(x!.type, t));
+    return [isBatchFirst ? sn.transpose(y, [2, 0, 1, 3]) : y, ...last];
   },
 });
 

@@ -29,7 +29,7 @@ const reduce = (f: Reduce, before: (x: Tensor) => Tensor = (x) => x, after: (x: 
   run: (n, x, given) => {
     const axes = reducedAxes(n, x!, given);
     const mapped = before(x!.t);
-    return made(x!.type, wrapped(x!.type, after(axes && axes.axis.length > 0 ? f(mapped, axes) : mapped)));
+    return wrapped(x!.type, after(axes && axes.axis.length > 0 ? f(mapped, axes) : mapped));
   },
   forms: [1],
 });
@@ -59,7 +59,7 @@ const argument =
 
 const running = (f: typeof sn.cumsum): Op => ({
   since: 11,
-  run: (n, x, axis) => made(x!.type, f(x!.t, { axis: axisOf(Number(axis!.elements[0]), x!.rank), reverse: n.flag('reverse'), exclusive: n.flag('exclusive') })),
+  run: (n, x, axis) => f(x!.t, { axis: axisOf(Number(axis!.elements[0]), x!.rank), reverse: n.flag('reverse'), exclusive: n.flag('exclusive') }),
   forms: [1],
 });
 
@@ -68,9 +68,9 @@ const overAxis = (f: (x: Tensor, axis: number) => Tensor): Op => ({
   since: 1,
   run: (n, x) => {
     const axis = axisOf(n.int('axis', n.opset < 13 ? 1 : -1), x!.rank);
-    if (n.opset >= 13) return made(x!.type, f(x!.t, axis));
+    if (n.opset >= 13) return f(x!.t, axis);
     const outer = x!.shape.slice(0, axis).reduce((a, b) => a * b, 1);
-    return made(x!.type, sn.reshape(f(sn.reshape(x!.t, [outer, outer === 0 ? 0 : x!.size / outer]), 1), [...x!.shape]));
+    return sn.reshape(f(sn.reshape(x!.t, [outer, outer === 0 ? 0 : x!.size / outer]), 1), [...x!.shape]);
   },
 });
 
@@ -87,7 +87,7 @@ const topK: Op = {
     const count = k ? Number(k.elements[0]) : n.int('k');
     const order = sn.argsort(x!.t, { axis, descending: n.flag('largest', true) });
     const indices = sn.slice(order, x!.shape.map(() => 0), x!.shape.map((size, i) => (i === axis ? count : size)));
-    return [made(x!.type, sn.takeAlongAxis(x!.t, indices, { axis })), made(INT64, indices)];
+    return [sn.takeAlongAxis(x!.t, indices, { axis }), made(INT64, indices)];
   },
   forms: [1],
 };
@@ -98,7 +98,7 @@ const lpNormalization: Op = {
   run: (n, x) => {
     const axis = axisOf(n.int('axis', -1), x!.rank);
     const norm = sn.norm(x!.t, { axis, ord: n.int('p', 2), keepdims: true });
-    return made(x!.type, sn.where(sn.equal(norm, 0), 0, sn.div(x!.t, sn.where(sn.equal(norm, 0), 1, norm))));
+    return sn.where(sn.equal(norm, 0), 0, sn.div(x!.t, sn.where(sn.equal(norm, 0), 1, norm)));
   },
 };
 

@@ -215,7 +215,7 @@ const gridSample: Op = {
       return aligned ? sn.mul(sn.add(at, 1), (length - 1) / 2) : sn.sub(sn.mul(sn.add(at, 1), length / 2), 0.5);
     });
     const y = sampledAt(x!.t, places, MODES[mode] ?? mode, n.text('padding_mode', 'zeros'), aligned);
-    return made(x!.type, sn.reshape(y, [...x!.shape.slice(0, 2), ...grid!.shape.slice(1, -1)]));
+    return sn.reshape(y, [...x!.shape.slice(0, 2), ...grid!.shape.slice(1, -1)]);
   },
 };
 
@@ -232,7 +232,7 @@ const affineGrid: Op = {
     });
     const rows = sn.reshape(sn.stack([...points.reverse(), sn.onesLike(points[0]!)], { axis: -1 }), [-1, spatial.length + 1]);
     const moved = sn.matmul(rows.astype(theta!.t.dtype), sn.swapaxes(theta!.t, 1, 2));
-    return made(theta!.type, sn.reshape(moved, [theta!.shape[0]!, ...spatial, spatial.length]));
+    return sn.reshape(moved, [theta!.shape[0]!, ...spatial, spatial.length]);
   },
   forms: [1],
 };
@@ -266,7 +266,7 @@ const roiAlign: Op = {
       const bins = sn.reshape(found, [x!.shape[1]!, height, count[0]!, width, count[1]!]);
       return isMax ? sn.max(bins, { axis: [2, 4] }) : sn.mean(bins, { axis: [2, 4] });
     });
-    return made(x!.type, sn.stack(all));
+    return sn.stack(all);
   },
   forms: [1, 2],
 };

@@ -2,7 +2,7 @@
 
 import * as sn from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { arranged, stridesOf } from '../fold.js';
+import { arranged } from '../fold.js';
 import { countOf } from '../tensors.js';
 import { BOOL, INT64 } from '../types.js';
 import { known, made, nothing, sequence, type Value } from '../value.js';
@@ -112,8 +112,7 @@ const unique: Op = {
     const at = new Map(order.map((key, i) => [key, i]));
     const wanted = axis < 0 ? [order.length] : x!.shape.map((size, i) => (i === axis ? order.length : size));
     const flat = known(x!.type, axis < 0 ? [x!.size] : x!.shape, x!.elements);
-    const strides = stridesOf(flat.shape);
-    const y = arranged(flat, wanted, (place) => strides.reduce((sum, stride, i) => sum + stride * (i === Math.max(axis, 0) ? places[place[i]!]! : place[i]!), 0));
+    const y = arranged(flat, wanted, (place, i) => (i === Math.max(axis, 0) ? places[place[i]!]! : place[i]!));
     const whole = (values: number[]): Value => known(INT64, [values.length], values);
     return [y, whole(places), whole(keys.map((key) => at.get(key)!)), whole(order.map((key) => counts.get(key)!))];
   },

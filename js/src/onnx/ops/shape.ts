@@ -121,14 +121,14 @@ function scatteredElements(x: Tensor, indices: Tensor, updates: Tensor, axis: nu
 }
 
 const scatterElements: Op = op(9, (n, x, indices, updates) =>
-  made(x!.type, scatteredElements(x!.t, indices!.t, updates!.t, n.int('axis'), modeOf(n))),
+  scatteredElements(x!.t, indices!.t, updates!.t, n.int('axis'), modeOf(n)),
 );
 
 const scatterND: Op = op(11, (n, x, indices, updates) => {
   const axes = indices!.shape.at(-1)!;
   const sizes = sn.tensor(Int32Array.from(x!.shape.slice(0, axes)), { shape: [axes] });
   const at = sn.where(sn.less(indices!.t, 0), sn.add(indices!.t, sizes), indices!.t);
-  return made(x!.type, sn.scatterNd(x!.t, at, updates!.t, { mode: modeOf(n) }));
+  return sn.scatterNd(x!.t, at, updates!.t, { mode: modeOf(n) });
 });
 
 const pad: Op = op(
@@ -139,7 +139,7 @@ const pad: Op = op(
     const pairs = x!.shape.map((): [number, number] => [0, 0]);
     along.forEach((axis, i) => (pairs[axis] = [widths[i]!, widths[i + along.length]!]));
     const fill = value ? Number(value.elements[0] ?? 0) : n.float('value');
-    return made(x!.type, padded(x!.t, pairs, n.text('mode', 'constant'), fill));
+    return padded(x!.t, pairs, n.text('mode', 'constant'), fill);
   },
   [1, 2, 3],
 );
@@ -194,14 +194,14 @@ const depthToSpace: Op = op(1, (n, x) => {
   const deep = channels / size / size;
   const isColumns = n.text('mode', 'DCR') === 'CRD';
   const apart = sn.reshape(x!.t, isColumns ? [batch, deep, size, size, height, width] : [batch, size, size, deep, height, width]);
-  return made(x!.type, sn.reshape(sn.transpose(apart, isColumns ? [0, 1, 4, 2, 5, 3] : [0, 3, 4, 1, 5, 2]), [batch, deep, height * size, width * size]));
+  return sn.reshape(sn.transpose(apart, isColumns ? [0, 1, 4, 2, 5, 3] : [0, 3, 4, 1, 5, 2]), [batch, deep, height * size, width * size]);
 });
 
 const spaceToDepth: Op = op(1, (n, x) => {
   const size = n.int('blocksize');
   const [batch, channels, height, width] = x!.shape as [number, number, number, number];
   const apart = sn.reshape(x!.t, [batch, channels, height / size, size, width / size, size]);
-  return made(x!.type, sn.reshape(sn.transpose(apart, [0, 3, 5, 1, 2, 4]), [batch, channels * size * size, height / size, width / size]));
+  return sn.reshape(sn.transpose(apart, [0, 3, 5, 1, 2, 4]), [batch, channels * size * size, height / size, width / size]);
 });
 
 const oneHot: Op = op(
@@ -224,7 +224,7 @@ const range: Op = op(
     const [from, to, by] = [start, limit, delta].map((x) => Number(x!.elements[0])) as [number, number, number];
     const count = Math.max(Math.ceil((to - from) / by), 0);
     const steps = sn.arange(0, count, 1, { dtype: dtypeOf(start!.type) });
-    return made(start!.type, sn.add(sn.mul(steps, by), from));
+    return sn.add(sn.mul(steps, by), from);
   },
   [0, 1, 2],
 );
@@ -242,7 +242,7 @@ const trilu: Op = op(
   14,
   (n, x, k) => {
     const diagonal = k ? Number(k.elements[0]) : 0;
-    return made(x!.type, n.flag('upper', true) ? sn.triu(x!.t, { k: diagonal }) : sn.tril(x!.t, { k: diagonal }));
+    return n.flag('upper', true) ? sn.triu(x!.t, { k: diagonal }) : sn.tril(x!.t, { k: diagonal });
   },
   [1],
 );
@@ -254,7 +254,7 @@ const reverseSequence: Op = op(10, (n, x, lengths) => {
   const at = sn.iota(shapeOf(time), time);
   const length = sn.reshape(lengths!.t, shapeOf(batch));
   const from = sn.where(sn.less(at, length), sn.sub(sn.sub(length, 1), at), at);
-  return made(x!.type, sn.takeAlongAxis(x!.t, sn.broadcastTo(from, [...x!.shape]), { axis: time }));
+  return sn.takeAlongAxis(x!.t, sn.broadcastTo(from, [...x!.shape]), { axis: time });
 });
 
 const centerCropPad: Op = op(
@@ -267,7 +267,7 @@ const centerCropPad: Op = op(
       const before = size > length ? Math.floor((size - length) / 2) : -Math.floor((length - size) / 2);
       pairs[axis] = [before, size - length - before];
     });
-    return made(x!.type, padded(x!.t, pairs, 'constant'));
+    return padded(x!.t, pairs, 'constant');
   },
   [1],
 );
@@ -293,7 +293,7 @@ const tensorScatter: Op = op(24, (n, past, update, places) => {
   const first = places ? sn.reshape(places.t, shapeOf(0)) : sn.zeros(shapeOf(0), { dtype: 'int32' });
   const at = sn.add(first, sn.iota(update!.shape.map((_, i) => (i === axis ? count : 1)), axis));
   const around = n.text('mode', 'linear') === 'circular' ? sn.mod(at, length) : at;
-  return made(past!.type, scatteredElements(past!.t, sn.broadcastTo(around, [...update!.shape]), update!.t, axis, 'set'));
+  return scatteredElements(past!.t, sn.broadcastTo(around, [...update!.shape]), update!.t, axis, 'set');
 });
 
 export const SHAPE: Readonly<Record<string, Op>> = {

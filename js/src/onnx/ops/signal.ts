@@ -55,7 +55,7 @@ const dft: Op = {
     }
     const count = isHalf && !isInverse ? Math.floor(length / 2) + 1 : length;
     const [re, im] = transformed(real, imaginary, length, count, isInverse).map((t) => sn.moveaxis(isInverse ? sn.div(t, length) : t, -1, axis)) as [Tensor, Tensor];
-    return made(x!.type, toReal ? sn.expandDims(re, last) : sn.stack([re, im], { axis: last }));
+    return toReal ? sn.expandDims(re, last) : sn.stack([re, im], { axis: last });
   },
   forms: [1, 2],
 };
@@ -81,7 +81,7 @@ const stft: Op = {
     const frames = sn.windows(flat, 1, size, { step: Number(step!.elements[0]) });
     const shaped = window ? sn.mul(frames, window.t) : frames;
     const count = n.flag('onesided', true) ? Math.floor(size / 2) + 1 : size;
-    return made(signal!.type, sn.stack(transformed(shaped, null, size, count, false), { axis: -1 }));
+    return sn.stack(transformed(shaped, null, size, count, false), { axis: -1 });
   },
   forms: [1, 3],
 };

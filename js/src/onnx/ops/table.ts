@@ -2,6 +2,7 @@
 
 import type { OpTable } from '../plan.js';
 import { ATTENTION } from './attention.js';
+import { BLOCKS } from './blocks.js';
 import { CONTROL } from './control.js';
 import { CONVOLUTION } from './convolution.js';
 import { ELEMENTWISE } from './elementwise.js';
@@ -30,6 +31,7 @@ export const OPS: OpTable = {
   ...RESIZE,
   ...SIGNAL,
   ...QUANTIZE,
+  ...BLOCKS,
   ...LOSS,
   ...CONTROL,
   ...SEQUENCE,

@@ -5,7 +5,7 @@ import { broadcast, broadcastShape } from '../fold.js';
 import type { Op } from '../plan.js';
 import type { Elements } from '../tensors.js';
 import { FLOAT, INT64, isFloatType, STRING } from '../types.js';
-import { known, made } from '../value.js';
+import { known } from '../value.js';
 
 /** Leaves words out and changes the case of the others. */
 const stringNormalizer: Op = {
@@ -168,7 +168,7 @@ const treeEnsemble: Op = {
   },
 };
 
-const binarizer: Op = { since: 1, run: (n, x) => made(x!.type, sn.greater(x!.t, n.float('threshold')).astype(x!.t.dtype)) };
+const binarizer: Op = { since: 1, run: (n, x) => sn.greater(x!.t, n.float('threshold')).astype(x!.t.dtype) };
 
 export const TEXTS: Readonly<Record<string, Op>> = {
   StringNormalizer: stringNormalizer,
