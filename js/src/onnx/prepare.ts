@@ -1,8 +1,18 @@
 // What is made of a file's weights once, when it is loaded, in the place of work in each call.
 
-import { internals, keep, tidy, type Tensor } from '../index.js';
-import type { Plan } from './plan.js';
+import { internals, keep, ShapeError, tidy, type Tensor } from '../index.js';
+import type { Plan, Prepared, Step, Weights } from './plan.js';
 import { readTensor, type Source } from './tensors.js';
+
+/** Where weights do not fit, run says so, and where. */
+function preparedOf(step: Step, weights: Weights): Prepared | null {
+  try {
+    return step.op.prepare?.(step, weights) ?? null;
+  } catch (cause) {
+    if (cause instanceof ShapeError) return null;
+    throw cause;
+  }
+}
 
 /**
  * Prepares the steps of all plans of a model, and leaves out the weights that these have no more use for. Returns what the steps
@@ -10,23 +20,26 @@ import { readTensor, type Source } from './tensors.js';
  */
 export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
   const steps = plans.flatMap((plan) => plan.steps);
-  const weights = new Map(plans.flatMap(({ initials }) => initials.map(({ slot, proto }) => [slot, proto])));
+  const protos = new Map(plans.flatMap(({ initials }) => initials.map(({ slot, proto }) => [slot, proto])));
   const made: Tensor[] = [];
   const done = new Set<number>();
-  for (const step of steps) {
-    if (!step.op.prepare) continue;
-    tidy(() => {
-      const found = step.op.prepare!(step, (i) => {
-        const proto = weights.get(step.inputs[i] ?? -1);
-        return proto && readTensor(proto, source);
-      });
-      if (!found) return;
-      internals.evaluate([...found.tensors]);
-      made.push(...found.tensors.map(keep));
-      step.op = { ...step.op, run: found.run };
-      for (const slot of step.inputs.slice(1, found.behind)) done.add(slot);
-      step.inputs.fill(-1, 1, found.behind);
+  const replace = (step: Step): void => {
+    const found = preparedOf(step, (i) => {
+      const proto = protos.get(step.inputs[i] ?? -1);
+      return proto && readTensor(proto, source);
     });
+    if (!found) return;
+    internals.evaluate([...found.tensors]);
+    made.push(...found.tensors.map(keep));
+    step.op = { ...step.op, run: found.run };
+    for (const slot of step.inputs.slice(1, found.behind)) done.add(slot);
+    step.inputs.fill(-1, 1, found.behind);
+  };
+  try {
+    for (const step of steps) if (step.op.prepare) tidy(() => replace(step));
+  } catch (cause) {
+    for (const t of made) t.dispose();
+    throw cause;
   }
   const used = new Set([...steps.flatMap(({ inputs }) => inputs), ...plans.flatMap(({ outputs }) => outputs)]);
   for (const plan of plans) plan.initials = plan.initials.filter(({ slot }) => used.has(slot) || !done.has(slot));

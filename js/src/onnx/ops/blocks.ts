@@ -16,6 +16,7 @@ import { made, type Value } from '../value.js';
 
 const { bytesOf } = sn.internals;
 
+const WIDTHS = [2, 4, 8];
 /** The accuracy_level that lets x be quantised. */
 const INT8_LEVEL = 4;
 
@@ -111,7 +112,7 @@ const matMulNBits: Op = {
   since: 1,
   run: (n, ...x) => {
     const f = formOf(n, x[1]!);
-    if (x[4] || ![2, 4, 8].includes(f.bits)) {
+    if (x[4] || !WIDTHS.includes(f.bits)) {
       throw new sn.UnsupportedError('onnx', `${n.where}: g_idx, or numbers of ${f.bits} bits, expected 2, 4 or 8 in the order of the columns`);
     }
     return whole(f, x[1]!.t).run(n, ...x);
@@ -120,7 +121,7 @@ const matMulNBits: Op = {
     const [codes, scales, zeros] = [weights(1), weights(2), weights(3)];
     if (!codes || isGiven(inputs[4])) return null;
     const f = formOf(node, codes);
-    if (codes.shape.join() !== [f.rows, f.blocks, (f.size * f.bits) / 8].join()) return null;
+    if (!WIDTHS.includes(f.bits) || codes.shape.join() !== [f.rows, f.blocks, (f.size * f.bits) / 8].join()) return null;
     const isQuantised = (node.int('accuracy_level') || node.machine.accuracy) === INT8_LEVEL && f.size % PART === 0;
     const isKnown = scales && (zeros || !isGiven(inputs[3]));
     return (isQuantised && isKnown ? quantised(f, codes, scales, zeros) : null) ?? whole(f, codes);
