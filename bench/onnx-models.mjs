@@ -183,7 +183,8 @@ export function mobileNet() {
   return f.finish([value('image', FLOAT, ['batch', 3, 224, 224])], [value('logits', FLOAT, ['batch', 1000])]);
 }
 
-const WIDTH = 896;
+/** Numbers of a token. */
+export const WIDTH = 896;
 const INNER = 4864;
 const LAYERS = 4;
 

@@ -5,7 +5,7 @@
 //   finetune                  the last two blocks of MobileNetV2, and what is behind them, trained on 100 images
 import * as sn from '../js/dist/index.js';
 import * as onnx from '../js/dist/onnx.js';
-import { encoder, fourBits, mobileNet } from './onnx-models.mjs';
+import { WIDTH, encoder, fourBits, mobileNet } from './onnx-models.mjs';
 
 const SAMPLE_MS = 250;
 const WARM_MS = 2500; // engines compile hot code late
@@ -18,7 +18,7 @@ const flags = (batch, sequence, flag) => ({ type: 'int64', shape: [batch, sequen
 const sentences = (batch) => ({ input_ids: ids(batch, 32, 30000), attention_mask: flags(batch, 32, 1), token_type_ids: flags(batch, 32, 0) });
 const image = (batch) => ({ image: { type: 'float32', shape: [batch, 3, 224, 224], elements: Float32Array.from({ length: batch * 3 * 224 * 224 }, (_, i) => Math.sin(i * 0.37) + Math.sin(i * 0.0011)) } });
 
-const tokens = (rows) => ({ x: { type: 'float32', shape: [rows, 896], elements: Float32Array.from({ length: rows * 896 }, (_, i) => Math.sin(i * 0.37)) } });
+const tokens = (rows) => ({ x: { type: 'float32', shape: [rows, WIDTH], elements: Float32Array.from({ length: rows * WIDTH }, (_, i) => Math.sin(i * 0.37)) } });
 
 /** asked: how many times as fast as the peer. */
 export const ROWS = [

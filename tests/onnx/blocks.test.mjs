@@ -171,7 +171,7 @@ test('where x is quantised its gradient is that of a product with the matrix', (
   model.dispose();
 });
 
-test('a matrix that graphs inside of nodes use is laid out, too, once', () => {
+test('a matrix that graphs inside of nodes use is laid out, too, once for all of them', async () => {
   const made = parts(plain);
   const branch = (nodes, y) => file.graph({ nodes, outputs: [file.value(y, FLOAT, ['batch', 3, plain.n])] });
   const bytes = modelOf({
@@ -180,7 +180,9 @@ test('a matrix that graphs inside of nodes use is laid out, too, once', () => {
     inputs: [file.value('way', BOOL, []), file.value('a', FLOAT, ['batch', 3, plain.k])],
     outputs: [file.value('y', FLOAT, ['batch', 3, plain.n])],
   });
+  const before = (await settledMemory(sn)).tensorBytes;
   const model = onnx.load(bytes, { accuracy: 4 });
+  assert.equal((await settledMemory(sn)).tensorBytes - before, ((plain.n * plain.k) / 32) * 18);
   const want = run(fileOf(made), plain.k, { accuracy: 4 });
   for (const way of [true, false]) assert.deepEqual(model.run({ way: sn.tensor(way), a: x(plain.k) }).y.dataSync(), want);
   model.dispose();

@@ -106,6 +106,11 @@ export class Node {
     return `${this.type}${this.name && ` ${shown(this.name)}`}`;
   }
 
+  /** Its op and attributes as a text: equal where they are. */
+  get form(): string {
+    return JSON.stringify([this.type, ...this.#attributes]);
+  }
+
   fail(text: string): SinterError {
     return new SinterError('argument', 'onnx', `${this.where}: ${text}`);
   }

@@ -22,15 +22,25 @@ export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
   const steps = plans.flatMap((plan) => plan.steps);
   const protos = new Map(plans.flatMap(({ initials }) => initials.map(({ slot, proto }) => [slot, proto])));
   const made: Tensor[] = [];
+  /** Steps with the same weights, as both branches of a condition have them, share what is made of these. */
+  const shared = new Map<string, Prepared | null>();
   const done = new Set<number>();
-  const replace = (step: Step): void => {
+  const make = (step: Step): Prepared | null => {
     const found = preparedOf(step, (i) => {
       const proto = protos.get(step.inputs[i] ?? -1);
       return proto && readTensor(proto, source);
     });
+    if (found) {
+      internals.evaluate([...found.tensors]);
+      made.push(...found.tensors.map(keep));
+    }
+    return found;
+  };
+  const replace = (step: Step): void => {
+    const key = `${step.node.form} ${step.inputs.slice(1).join()}`;
+    if (!shared.has(key)) shared.set(key, make(step));
+    const found = shared.get(key);
     if (!found) return;
-    internals.evaluate([...found.tensors]);
-    made.push(...found.tensors.map(keep));
     step.op = { ...step.op, run: found.run };
     for (const slot of step.inputs.slice(1, found.behind)) done.add(slot);
     step.inputs.fill(-1, 1, found.behind);

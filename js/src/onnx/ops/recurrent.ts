@@ -3,7 +3,7 @@
 import * as sn from '../../index.js';
 import { UnsupportedError, type Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
-import { type Value } from '../value.js';
+import type { Value } from '../value.js';
 
 type Activation = (x: Tensor) => Tensor;
 
