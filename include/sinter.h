@@ -93,21 +93,30 @@ typedef struct sn_allocator {
   void (*release)(void *user, void *block, size_t bytes);
 } sn_allocator;
 
+/* What an exchange brings. */
+typedef enum sn_exchange_kind {
+  SN_EXCHANGE_SUM,     /* the sum over all processes of what they give */
+  SN_EXCHANGE_OWN_SUM, /* of that sum this process's part: the rank-th of as many equal ones as there are processes */
+  SN_EXCHANGE_ALL      /* all that they give, in the order of their ranks */
+} sn_exchange_kind;
+
 /* One exchange with the other processes, of a run. */
 typedef struct sn_exchange {
-  bool sum; /* to: the sum over all processes of what they give; else all of it, in the order of their ranks */
+  sn_exchange_kind kind;
   sn_dtype dtype;
   size_t count;     /* elements that each process gives */
   const void *from; /* this process's; may change once start has returned */
   void *to;         /* nobody looks at it before finish has returned */
 } sn_exchange;
 
-/* The processes that run a step together, each with a part of its blocks (trainStep's option `blocks`). How they talk to
+/* The processes that run a step together, each with a part of its blocks (trainStep's option `blocks`, sinter/parallel). How they talk to
  * each other is the program's own: sinter-train has them over MPI. All processes start the same exchanges in the same
  * order. Sums are those of a binary tree: of neighbours, then of pairs of them ... Functions return SN_OK, or the status
  * that the run ends with. They are called by the thread that runs the program, one at a time. */
 typedef struct sn_processes {
   int ranks, rank; /* 0 <= rank < ranks */
+  /* What only the update reads of the state is split: each process has its part of it, and updates that. */
+  bool split_state;
   void *user;
   /* Begins; *ticket: larger than all before. May return before anything was sent. */
   sn_status (*start)(void *user, const sn_exchange *exchange, uint64_t *ticket);
@@ -355,7 +364,10 @@ SN_API void sn_untrack(sn_tensor *t);
 /* ---- control flow ---------------------------------------------------------------------------- */
 
 /* A function as it was traced: what its outputs are made of, from placeholders (sn_placeholder) on.
- * Other tensors that it reads are captured. All are borrowed. */
+ * Other tensors that it reads are captured. All are borrowed.
+ *
+ * What depends on no placeholder is computed outside, once. But a branch that is not taken computes nothing, and a
+ * checkpoint keeps nothing: what was made later than their placeholders is theirs, whatever it is made of. */
 typedef struct sn_traced {
   sn_tensor *const *inputs;
   size_t n_inputs;
@@ -507,6 +519,9 @@ typedef struct sn_step_input {
   sn_dtype dtype;
   int rank;
   int64_t dims[SN_MAX_RANK];
+  /* 1; or the number of processes, of which each has a part of these n elements: those from rank * n / parts on, as a
+   * tensor (n / parts). So it is with parameters of blocks that processes share, and with what split_state splits. */
+  int parts;
 } sn_step_input;
 
 typedef struct sn_step_info {
@@ -536,8 +551,8 @@ SN_API sn_status sn_step_load(sn_context *ctx, const void *bytes, size_t size, s
  * [-, -] */
 SN_API const sn_step_info *sn_step_describe(const sn_program *program);
 
-/* The values that it was saved with, of the state, then of the rates: n_state + n_rates new tensors in
- * out. [new, m a] */
+/* The values that it was saved with, of the state, this process's part where it is split, then of the rates:
+ * n_state + n_rates new tensors in out. [new, m a] */
 SN_API sn_status sn_step_init(sn_program *program, sn_tensor **out);
 
 /* ---- what a program is ----------------------------------------------------------------------- */

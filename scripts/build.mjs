@@ -17,7 +17,7 @@ import { setup } from './setup.mjs';
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm', 'build/wasm/sinter-gpu.wasm', 'build/wasm-mt/sinter-gpu-mt.wasm'];
 /** Entry points that pages load on demand, each a folder of js/src. */
-const BESIDE = ['logic', 'onnx', 'webgpu', 'gguf', 'llm', 'report', 'export', 'standalone'];
+const BESIDE = ['logic', 'onnx', 'webgpu', 'gguf', 'llm', 'report', 'export', 'standalone', 'parallel'];
 /** Of the whole repository, and of the package by itself. */
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;

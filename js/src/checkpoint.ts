@@ -48,7 +48,7 @@ function keptBy(op: string, policy: Policy): { products: boolean; kept: number[]
 /** f of operands, as one node. */
 export function whole(op: string, f: (...list: unknown[]) => unknown, operands: Entered, policy: Policy = 'nothing'): unknown {
   const { products, kept } = keptBy(op, policy);
-  const { inputs, given, made } = traceCall(op, operands, f);
+  const { inputs, given, made } = traceCall(op, operands, f, true);
   const outputs = typed(made);
   const [n, count] = [inputs.length, outputs.length];
   const words = [...inputs, ...outputs, ...given, Number(products), ...kept];

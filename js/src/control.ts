@@ -288,7 +288,7 @@ type Branch = (...operands: unknown[]) => unknown;
 
 /** The core's condition of two functions of the operands. */
 function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: Entered): unknown {
-  const [first, second] = branches.map((branch) => traceCall(op, operands, branch)) as [TracedCall, TracedCall];
+  const [first, second] = branches.map((branch) => traceCall(op, operands, branch, true)) as [TracedCall, TracedCall];
   const given = first.given;
   const [a, b] = [first.made, second.made];
   sameTree(op, 'result', a.shape, 'another branch returned', b.shape);

@@ -4,7 +4,7 @@
 import { asTensor, type TensorLike } from './apply.js';
 import { isNumericArray, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
-import { full } from './functions.gen.js';
+import { full, zeros } from './functions.gen.js';
 import { placeholder } from './program.js';
 import { flatten, leavesWithPaths, rebuild, shapeKey, type Flat, type TreeShape } from './pytree.js';
 import type { Exports } from './runtime/exports.js';
@@ -103,9 +103,14 @@ export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor
   return { inputs, given, list: rebuild(shape, leaves) as unknown[] };
 }
 
-/** Traces f of a list of operands. */
-export function traceCall(op: string, operands: Entered, f: (...list: unknown[]) => unknown): TracedCall {
+/** Traces f of a list of operands. owns: what f makes of captured tensors alone belongs to it; in the core that is what was
+ *  made later than the placeholders, so there is always one. */
+export function traceCall(op: string, operands: Entered, f: (...list: unknown[]) => unknown, owns = false): TracedCall {
   const { inputs, given, list } = standIns(operands);
+  if (owns && !inputs.length) {
+    given.push(zeros([]));
+    inputs.push(placeholder(given[0]!.meta));
+  }
   const made = enter(op, trace(op, operands.bound, () => f(...list)));
   for (const [t, value] of operands.numbers) made.numbers.set(t, value);
   return { inputs, given, made };

@@ -167,3 +167,16 @@ test('bad input', () => {
   refuses(() => sn.scan((c) => [c, null], h, null, { length: 3, checkpoint: 0 }), /checkpoint/);
   refuses(() => sn.jit(sn.checkpoint(async (t) => t))(h), /synchronous/);
 });
+
+test('a function that captures all it needs makes it again, too', () => {
+  const captures = (weights, t) => {
+    for (let i = 0; i < depth; i++) {
+      const [now, w] = [t, sn.take(weights, i)];
+      t = sn.checkpoint(() => block(now, w))();
+    }
+    return t.square().mean();
+  };
+  const given = net((f) => sn.checkpoint(f));
+  assert.deepEqual(bits(sn.jit(sn.valueAndGrad(captures))(weights, h)), bits(plain(weights, h)));
+  assert.equal(arena(sn.grad(captures), weights, h), arena(sn.grad(given), weights, h));
+});

@@ -137,6 +137,20 @@ test('cond computes one branch; NaN in the other is nobody\'s', () => {
   assert.deepEqual(sn.cond(true, () => ({ a: [1, 'b'] }), () => ({ a: [2, 'b'] })).a[1], 'b');
 });
 
+test('a branch without operands is not computed either where it is not taken, nor its derivative', () => {
+  const f = (x, w) => sn.cond(x.greater(0), () => x.log().mul(w), () => w.mul(3)).sum();
+  const nested = (x, w) => sn.cond(x.less(9), () => sn.cond(x.greater(0), () => x.log().mul(w), () => w.mul(3)), () => w).sum();
+  const looped = (x, w) => sn.scan((c, y) => [c.add(f(y, w)), null], 0, x.reshape([1]))[0];
+  const chosen = (x, w) => sn.switchCase(x.greater(0).astype('int32'), [() => w.mul(3), () => x.log().mul(w)]).sum();
+  for (const g of [f, nested, looped, chosen])
+    for (const [x, value, slope] of [[0, 6, 3], [-1, 6, 3], [1, 0, 0]]) {
+      everywhere((x, w) => g(x, w), [sn.tensor(x), sn.tensor(2)], [value]);
+      for (const slopeOf of [sn.grad(g, { argnums: 1 }), sn.jit(sn.grad(g, { argnums: 1 }))]) assert.equal(slopeOf(sn.tensor(x), sn.tensor(2)).item(), slope);
+    }
+  const [outside] = sn.inspect(f)(sn.tensor(1), sn.tensor(2)).stages.find(({ name }) => name === 'dce').text.split('region 0');
+  assert.doesNotMatch(outside, /log/);
+});
+
 test('switchCase: every branch, beyond the ends too', () => {
   for (const count of [1, 2, 3, 7]) {
     const branches = Array.from({ length: count }, (_, k) => (x, { y }) => x.mul(k).add(y));

@@ -172,6 +172,7 @@ export const packagePages = () => {
     pageOf('report', partsOf(join(SOURCE, 'report/index.ts'), 'report.')),
     pageOf('export', partsOf(join(SOURCE, 'export/index.ts'), '')),
     pageOf('standalone', partsOf(join(SOURCE, 'standalone/index.ts'), '')),
+    pageOf('parallel', partsOf(join(SOURCE, 'parallel/index.ts'), '')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

@@ -265,6 +265,7 @@ static sn_status infer_collective(const site *s, sn_type *type) {
   if (s->op == SN_OP_all_reduce) {
     type->rank--;
     for (int i = axis; i < type->rank; i++) type->dims[i] = x->dims[i + 1];
+    if (s->attrs[2] > 1) type->dims[0] /= s->attrs[2];
   }
   if (s->op != SN_OP_all_gather) return SN_OK;
   size_t all;

@@ -11,15 +11,28 @@
  * A sum over n blocks is a binary tree of neighbours, whose lowest levels are those of one process where m is a power of
  * two: so that is required, and the bits are those of one process. The last round of the scan stands behind it, in the
  * graph itself: exchanges begin as soon as their blocks are there, while it goes on with others. What they bring is read
- * when it has ended. */
+ * when it has ended.
+ *
+ * What the update alone reads may be split between the processes: split.h. */
 #ifndef SN_PASSES_PARALLEL_H
 #define SN_PASSES_PARALLEL_H
 
 #include "graph/graph.h"
 
+/* Who shares a step, and how. Inputs 0 .. n_state - 1 are its state, the last n_state results the next one. */
+typedef struct sn_share {
+  int64_t ranks, rank;
+  bool split_state; /* what only the update reads */
+  size_t n_state;
+  bool *split; /* per value of the state, said by sn_parallel_form: inputs and results are parts of it (sn_part_type) */
+} sn_share;
+
 /* *to in arena, with all that it needs from from's. SN_ERR_UNSUPPORTED for a graph without shards, blocks that cannot be
  * shared by so many, and what is no loop between a shard and the end of its blocks. */
-sn_status sn_parallel_form(const sn_graph *from, int64_t ranks, int64_t rank, sn_arena *arena,
+sn_status sn_parallel_form(const sn_graph *from, const sn_share *share, sn_arena *arena,
                            sn_graph *to);
+
+/* The part of one process, of a value of this type. */
+sn_type sn_part_type(const sn_type *whole, int64_t ranks);
 
 #endif

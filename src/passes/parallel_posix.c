@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "build/inline.h"
+#include "passes/split.h"
 
 /* What this process has of a value of n blocks. */
 typedef struct blocks {
   int64_t own;    /* m, so many of them; 0: the value is whole */
-  sn_id whole;    /* the value that they are part of, or SN_NONE: they are ... */
+  int64_t first;  /* which they are of ... */
+  sn_id whole;    /* ... the value that they are part of, or SN_NONE: they are ... */
   sn_id but_last; /* ... these, along the first axis (SN_NONE: m is 1), ... */
   sn_id last;     /* ... and this one, without that axis */
 } blocks;
@@ -16,7 +18,9 @@ typedef struct walk {
   const sn_graph *from;
   sn_build b;
   int64_t ranks, rank;
-  sn_id *map;      /* per node: the new one; of blocks SN_NONE */
+  sn_state_split split;
+  sn_id *map;      /* per node: the new one; SN_NONE of blocks, and of what there is in parts only */
+  sn_id *part;     /* per node: the part of this process, or SN_NONE */
   blocks *of;      /* per node */
   sn_id **results; /* per scan that was shared: of its last round */
   sn_id *scans;    /* and of those before it: the new scan, or SN_NONE */
@@ -26,7 +30,7 @@ typedef struct walk {
 static sn_status refuse(const walk *w, sn_id id) {
   return SN_FAIL(w->from->env, SN_ERR_UNSUPPORTED, NULL,
                  "%s of blocks that processes share: between shard and allReduce or allGather "
-                 "there may be one loop without a carry",
+                 "there may be loops without a carry, and elementwise ops",
                  sn_op_describe(w->from->nodes[id].op)->name);
 }
 
@@ -58,12 +62,12 @@ static sn_id block(walk *w, const blocks *p, int64_t i) {
   if (w->b.status) return SN_NONE;
   if (p->whole == SN_NONE && i == p->own - 1) return p->last;
   const sn_id x = p->whole == SN_NONE ? p->but_last : p->whole;
-  return without_axis(w, part(w, x, p->whole == SN_NONE ? i : w->rank * p->own + i, 1));
+  return without_axis(w, part(w, x, p->whole == SN_NONE ? i : p->first + i, 1));
 }
 
 /* All own blocks but the last. */
 static sn_id but_last(walk *w, const blocks *p) {
-  return p->whole == SN_NONE ? p->but_last : part(w, p->whole, w->rank * p->own, p->own - 1);
+  return p->whole == SN_NONE ? p->but_last : part(w, p->whole, p->first, p->own - 1);
 }
 
 static sn_status check_count(const walk *w, int64_t n) {
@@ -76,11 +80,17 @@ static sn_status check_count(const walk *w, int64_t n) {
 }
 
 static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
-  const sn_type *type = &w->from->nodes[id].type;
-  if (x == SN_NONE || *sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
-  SN_TRY(check_count(w, type->dims[0]));
-  w->of[id] = (blocks){.own = type->dims[0] / w->ranks, .whole = x};
-  return SN_OK;
+  sn_type type = w->from->nodes[id].type;
+  if (w->of[x].own || *sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
+  SN_TRY(check_count(w, type.dims[0]));
+  const int64_t own = type.dims[0] / w->ranks;
+  const bool parted = w->map[x] == SN_NONE;
+  type.dims[0] = own;
+  w->of[id] =
+      (blocks){.own = own,
+               .first = parted ? 0 : w->rank * own,
+               .whole = parted ? sn_build_reshape(&w->b, w->part[x], &type) : w->map[x]};
+  return w->b.status;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -88,7 +98,8 @@ static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
 /* The own blocks of input k of a scan, which may be a stack that all processes have. */
 static blocks stack_of(const walk *w, sn_id id, size_t k, int64_t own) {
   const sn_id x = sn_graph_inputs(w->from, id)[k];
-  return w->of[x].own ? w->of[x] : (blocks){.own = own, .whole = w->map[x]};
+  if (w->of[x].own) return w->of[x];
+  return (blocks){.own = own, .first = w->rank * own, .whole = w->map[x]};
 }
 
 /* Of the values that the last round returns, the one with the most nodes one behind the other: when it is there, so are
@@ -161,6 +172,29 @@ static sn_status meet_result(walk *w, sn_id id, sn_id scan) {
   return w->b.status;
 }
 
+/* ---- elementwise ops ------------------------------------------------------------------------- */
+
+static sn_status share_elementwise(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  sn_type type = node->type;
+  blocks of[SN_MAX_ARITY], *made = &w->of[id];
+  sn_id x[SN_MAX_ARITY];
+  *made = (blocks){.own = type.dims[0] / w->ranks, .whole = SN_NONE, .but_last = SN_NONE};
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    of[k] = stack_of(w, id, k, made->own);
+    if (of[k].own != made->own) return refuse(w, id);
+    x[k] = block(w, &of[k], made->own - 1);
+  }
+  const sn_type one = sn_type_slice(&type);
+  const int64_t *attrs = sn_graph_attrs(w->from, id);
+  made->last = sn_build_op(&w->b, node->op, x, node->n_inputs, attrs, node->n_attrs, &one);
+  if (made->own == 1) return w->b.status;
+  for (uint32_t k = 0; k < node->n_inputs; k++) x[k] = but_last(w, &of[k]);
+  type.dims[0] = made->own - 1;
+  made->but_last = sn_build_op(&w->b, node->op, x, node->n_inputs, attrs, node->n_attrs, &type);
+  return w->b.status;
+}
+
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
 static sn_id sum_own(walk *w, const blocks *p) {
@@ -171,21 +205,89 @@ static sn_id sum_own(walk *w, const blocks *p) {
 }
 
 static sn_id all_own(walk *w, const blocks *p) {
-  if (p->whole != SN_NONE) return part(w, p->whole, w->rank * p->own, p->own);
+  if (p->whole != SN_NONE) return part(w, p->whole, p->first, p->own);
   const sn_id parts[] = {p->but_last, with_axis(w, p->last)};
   if (p->but_last == SN_NONE) return parts[1];
   return sn_build_op(&w->b, SN_OP_concat, parts, 2, (int64_t[]){0}, 1, NULL);
 }
 
 /* Nobody reads what comes before the last rounds have ended: until then it is under way. */
+static sn_id read_later(walk *w, sn_id made) {
+  if (w->last_made == SN_NONE) return made;
+  return sn_build_binary(&w->b, SN_OP_barrier, made, w->last_made);
+}
+
+static sn_id gather(walk *w, sn_id own) {
+  return sn_build_op(&w->b, SN_OP_all_gather, &own, 1, (int64_t[]){0, w->ranks}, 2, NULL);
+}
+
+static sn_id reduce(walk *w, sn_id own, int64_t parts) {
+  return sn_build_op(&w->b, SN_OP_all_reduce, &own, 1, (int64_t[]){0, w->ranks, parts}, 3, NULL);
+}
+
 static sn_status exchange(walk *w, sn_id id, const blocks *p) {
-  const sn_op op = w->from->nodes[id].op;
+  const bool sums = w->from->nodes[id].op == SN_OP_all_reduce;
   if (*sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
-  const sn_id given = op == SN_OP_all_reduce ? sum_own(w, p) : all_own(w, p);
-  const int64_t attrs[] = {0, w->ranks};
-  sn_id made = sn_build_op(&w->b, op, &given, 1, attrs, 2, NULL);
-  if (w->last_made != SN_NONE) made = sn_build_binary(&w->b, SN_OP_barrier, made, w->last_made);
-  w->map[id] = made;
+  w->map[id] = read_later(w, sums ? reduce(w, sum_own(w, p), 1) : gather(w, all_own(w, p)));
+  return w->b.status;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static sn_id reshaped(walk *w, sn_id x, int64_t rank, const int64_t *dims) {
+  if (w->b.status) return SN_NONE;
+  sn_type type = {.dtype = sn_build_type(&w->b, x)->dtype, .rank = (int)rank};
+  memcpy(type.dims, dims, (size_t)rank * sizeof *dims);
+  return sn_build_reshape(&w->b, x, &type);
+}
+
+/* Of a value that there is whole: one number everywhere is a number, else they are cut out. */
+static sn_id cut_out(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_type type = sn_part_type(&node->type, w->ranks);
+  const int64_t n = type.dims[0], all = n * w->ranks;
+  const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
+  if (node->op == SN_OP_broadcast && sn_type_size(&w->from->nodes[x].type) == 1)
+    return sn_build_broadcast(&w->b, reshaped(w, w->map[x], 0, NULL), &type);
+  return part(w, reshaped(w, w->map[id], 1, &all), w->rank * n, n);
+}
+
+static sn_id part_of(walk *w, sn_id id) {
+  if (w->part[id] == SN_NONE) w->part[id] = cut_out(w, id);
+  return w->part[id];
+}
+
+/* What processes share the blocks of: this process's part of what these come to. */
+static sn_id part_of_exchange(walk *w, sn_id id, const blocks *p) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const int64_t all[] = {1, sn_type_size(&node->type)}, own = all[1] / w->ranks;
+  if (node->op == SN_OP_all_gather) return reshaped(w, all_own(w, p), 1, &own);
+  return read_later(w, reduce(w, reshaped(w, sum_own(w, p), 2, all), w->ranks));
+}
+
+static sn_status make_elementwise_part(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_type type = sn_part_type(&node->type, w->ranks);
+  sn_id inputs[SN_MAX_ARITY];
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    inputs[k] = part_of(w, sn_graph_inputs(w->from, id)[k]);
+  SN_TRY(w->b.status);
+  return sn_graph_append(w->b.graph, node->op, inputs, node->n_inputs, sn_graph_attrs(w->from, id),
+                         node->n_attrs, &type, &w->part[id]);
+}
+
+/* A node of which each process has its part; and all of them, where somebody reads it whole. */
+static sn_status meet_part(walk *w, sn_id id) {
+  const sn_node *node = sn_graph_node(w->from, id);
+  const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
+  if (x != SN_NONE && w->of[x].own)
+    w->part[id] = part_of_exchange(w, id, &w->of[x]);
+  else if (node->op == SN_OP_reshape)
+    w->part[id] = part_of(w, x);
+  else
+    SN_TRY(make_elementwise_part(w, id));
+  if (w->split.whole[id])
+    w->map[id] = reshaped(w, gather(w, w->part[id]), node->type.rank, node->type.dims);
   return w->b.status;
 }
 
@@ -212,13 +314,22 @@ static sn_status meet(walk *w, sn_id id) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
   bool shared = false;
-  w->map[id] = SN_NONE;
+  w->map[id] = w->part[id] = SN_NONE;
   w->b.origin = w->b.graph->origin = node->origin;
-  if (node->op == SN_OP_shard) return meet_shard(w, id, w->map[x]);
+  if (w->split.own[id]) return meet_part(w, id);
+  if (node->op == SN_OP_shard) return meet_shard(w, id, x);
   if (node->op == SN_OP_scan) SN_TRY(meet_scan(w, id, &shared));
   if (node->op == SN_OP_result && w->results[x]) return meet_result(w, id, x);
   if (is_exchange(node) && w->of[x].own) return exchange(w, id, &w->of[x]);
+  if (w->split.blocks[id] && sn_op_is_elementwise(node->op)) return share_elementwise(w, id);
   return shared ? SN_OK : copy_node(w, id);
+}
+
+/* The results: of the state that is split, parts. */
+static sn_id result(const walk *w, const sn_share *share, size_t i) {
+  const size_t state = w->from->n_outputs - share->n_state;
+  const bool split = i >= state && share->split[i - state];
+  return (split ? w->part : w->map)[w->from->outputs[i]];
 }
 
 static sn_status check_whole(const walk *w) {
@@ -233,18 +344,20 @@ static sn_status check_whole(const walk *w) {
   return SN_OK;
 }
 
-sn_status sn_parallel_form(const sn_graph *from, int64_t ranks, int64_t rank, sn_arena *arena,
+sn_status sn_parallel_form(const sn_graph *from, const sn_share *share, sn_arena *arena,
                            sn_graph *to) {
-  walk w = {.from = from, .ranks = ranks, .rank = rank, .last_made = SN_NONE};
+  walk w = {.from = from, .ranks = share->ranks, .rank = share->rank, .last_made = SN_NONE};
   sn_graph_init(to, arena, true);
   SN_TRY(sn_graph_reserve(to, from));
   SN_TRY(sn_graph_keep_regions(to, from));
   to->n_arguments = from->n_arguments;
   w.b = sn_build_in(to);
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.map, (void **)&w.map));
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.part, (void **)&w.part));
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.of, (void **)&w.of));
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.results, (void **)&w.results));
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *w.scans, (void **)&w.scans));
+  SN_TRY(sn_state_split_find(from, share, from->arena, &w.split));
   for (sn_id id = 0; id < from->n_nodes; id++) {
     SN_TRY(meet(&w, id));
     SN_TRY(w.b.status);
@@ -252,6 +365,6 @@ sn_status sn_parallel_form(const sn_graph *from, int64_t ranks, int64_t rank, sn
   SN_TRY(check_whole(&w));
   SN_TRY(sn_arena_alloc(arena, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
   to->n_outputs = from->n_outputs;
-  for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = w.map[from->outputs[i]];
+  for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = result(&w, share, i);
   return SN_OK;
 }

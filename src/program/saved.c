@@ -2,7 +2,7 @@
 
 #include "program/stream.h"
 
-#define FORMAT 5u
+#define FORMAT 6u
 #define VERSION_BYTES 16
 #define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
 

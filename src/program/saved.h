@@ -20,6 +20,7 @@ typedef struct sn_saved_step {
   sn_dtype precision;
   size_t n_state, n_rates;
   const char **paths;  /* per input */
+  bool *split; /* per value of the state, of one of several processes: it has a part of it; NULL: all whole */
   const void **values; /* of the state and the rates: their elements */
 } sn_saved_step;
 

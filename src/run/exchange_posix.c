@@ -62,12 +62,17 @@ sn_status sn_exchange_before(const sn_exchanges *e, const sn_processes *with, si
   return needed ? with->finish(with->user, e->tickets[needed - 1]) : SN_OK;
 }
 
+static sn_exchange_kind kind_of(const sn_group *group) {
+  if (group->call.op == SN_OP_all_gather) return SN_EXCHANGE_ALL;
+  return group->call.options[2] == 1 ? SN_EXCHANGE_SUM : SN_EXCHANGE_OWN_SUM;
+}
+
 sn_status sn_exchange_start(sn_exchanges *e, const sn_processes *with, void *const *values,
                             size_t k) {
   if (e->number[k] == SN_NONE) return SN_OK;
   const sn_group *group = &e->program->groups.groups[e->program->steps[k].group];
   const sn_operand *to = &group->stores[0].target;
-  const sn_exchange what = {.sum = group->call.op == SN_OP_all_reduce,
+  const sn_exchange what = {.kind = kind_of(group),
                             .dtype = to->dtype,
                             .count = (size_t)group->call.lengths[0],
                             .from = values[group->call.operands[0].value],

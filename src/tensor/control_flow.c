@@ -15,6 +15,7 @@ typedef struct call {
   size_t n_inputs[SN_MAX_REGIONS]; /* arguments that are no captures */
   int n_regions;
   size_t n_kept; /* outputs of a checkpoint that are no results */
+  bool has_own;  /* what functions make of captured tensors alone stays inside */
 } call;
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -72,7 +73,8 @@ static sn_status accept(const call *c, const sn_traced *traced) {
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static sn_status trace(call *c, const sn_traced *traced) {
-  SN_TRY(sn_trace_region(c->ctx, c->arena, traced, &c->captures, &c->graphs[c->n_regions]));
+  SN_TRY(sn_trace_region(c->ctx, c->arena, traced, c->has_own, &c->captures,
+                         &c->graphs[c->n_regions]));
   c->n_inputs[c->n_regions++] = traced->n_inputs;
   return SN_OK;
 }
@@ -208,6 +210,7 @@ static sn_status cond(call *c, sn_tensor *condition, const sn_traced *on_true,
     if (!sn_type_equal(&on_true->outputs[k]->type, &on_false->outputs[k]->type))
       return differ(c, "result", k, &on_true->outputs[k]->type, "of the other branch",
                     &on_false->outputs[k]->type);
+  c->has_own = true;
   SN_TRY(trace(c, on_true));
   SN_TRY(trace(c, on_false));
   SN_TRY(make_regions(c));
@@ -256,6 +259,7 @@ static sn_status checkpoint(call *c, const sn_traced *body, sn_tensor *const *op
                             const sn_save_policy *keep, sn_tensor **out) {
   SN_TRY(accept(c, body));
   SN_TRY(check_operands(c, body, operands));
+  c->has_own = true;
   SN_TRY(trace(c, body));
   if (keep) SN_TRY(keep_values(c, keep));
   SN_TRY(make_regions(c));

@@ -31,6 +31,7 @@ struct sn_tensor {
   bool weak;    /* a bare number: takes the dtype of what it meets */
   bool tracked; /* depends on an sn_variable: keeps its inputs after evaluation */
   bool traced;  /* depends on a placeholder: cannot be evaluated by itself */
+  bool inside;  /* made by the function whose region is being traced: trace_region.c */
   sn_origin origin;
   uint32_t depth; /* longest way to a leaf, for automatic evaluation */
   uint32_t n_inputs, n_attrs;

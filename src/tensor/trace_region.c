@@ -70,19 +70,33 @@ static sn_status bring_in(tracing *w, sn_tensor *t, sn_id *out) {
   return SN_OK;
 }
 
+static bool is_input(const sn_traced *traced, const sn_tensor *t) {
+  bool found = false;
+  for (size_t i = 0; i < traced->n_inputs && t->state == SN_TENSOR_PLACEHOLDER; i++)
+    found = found || traced->inputs[i] == t;
+  return found;
+}
+
+/* What is newer than the placeholders was made by the function: the list of tensors has the newest first. */
+static void mark_inside(sn_context *ctx, const sn_traced *traced, bool inside) {
+  for (sn_tensor *t = traced->n_inputs ? ctx->newest : NULL; t && !is_input(traced, t);
+       t = t->older)
+    t->inside = inside;
+}
+
 /* What no function is being traced for is outside, however it is made. */
 static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   tracing *w = user;
   SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
              "a tensor that was donated to a program has no value any more");
   const bool spread = t->state == SN_TENSOR_LAZY && t->op == SN_OP_broadcast;
-  *leaf = t->state != SN_TENSOR_LAZY || (!t->traced && !spread);
+  *leaf = t->state != SN_TENSOR_LAZY || (!t->traced && !t->inside && !spread);
   return *leaf ? note_outside(w, t, true) : SN_OK;
 }
 
 static sn_status finish(void *user, sn_tensor *t) {
   tracing *w = user;
-  bool outside = true;
+  bool outside = !t->inside;
   for (uint32_t k = 0; k < t->n_inputs; k++) outside = outside && is_outside(t->inputs[k]);
   if (outside) return note_outside(w, t, true);
   sn_id few[SN_MAX_ARITY], *inputs = few, id;
@@ -103,9 +117,12 @@ static sn_status finish(void *user, sn_tensor *t) {
   return SN_OK;
 }
 
-sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *traced,
-                          sn_captures *captures, sn_graph *out) {
-  tracing w = {.ctx = ctx, .arena = arena, .traced = traced, .captures = captures, .graph = out};
+static sn_status trace(tracing *w) {
+  sn_context *ctx = w->ctx;
+  sn_arena *arena = w->arena;
+  const sn_traced *traced = w->traced;
+  sn_captures *captures = w->captures;
+  sn_graph *out = w->graph;
   sn_graph_init(out, arena, ctx->options.pass_on[SN_PASS_cse]);
   ctx->mark++;
   for (size_t i = 0; i < traced->n_inputs; i++) {
@@ -113,22 +130,31 @@ sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *tra
     sn_id id;
     SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, t), SN_ERR_ARGUMENT, NULL,
                "the same tensor is given twice as an argument");
-    SN_TRY(add_argument(&w, i, &t->type, &id));
+    SN_TRY(add_argument(w, i, &t->type, &id));
     sn_visit(ctx, t, id);
   }
-  w.n_known = captures->n;
+  w->n_known = captures->n;
   for (size_t k = 0; k < captures->n; k++)
-    SN_TRY(note_outside(&w, captures->tensors[k], !sn_is_visited(ctx, captures->tensors[k])));
-  sn_post_order walk = {.ctx = ctx, .arena = arena, .user = &w, .meet = meet, .finish = finish};
+    SN_TRY(note_outside(w, captures->tensors[k], !sn_is_visited(ctx, captures->tensors[k])));
+  sn_post_order walk = {.ctx = ctx, .arena = arena, .user = w, .meet = meet, .finish = finish};
   SN_TRY(sn_arena_alloc(arena, traced->n_outputs, sizeof *out->outputs, (void **)&out->outputs));
   out->n_outputs = traced->n_outputs;
   for (size_t i = 0; i < traced->n_outputs; i++) {
     sn_tensor *t = traced->outputs[i];
     SN_TRY(sn_walk_from(&walk, t));
     if (is_outside(t))
-      SN_TRY(bring_in(&w, t, &out->outputs[i]));
+      SN_TRY(bring_in(w, t, &out->outputs[i]));
     else
       out->outputs[i] = t->id;
   }
   return SN_OK;
+}
+
+sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *traced, bool has_own,
+                          sn_captures *captures, sn_graph *out) {
+  tracing w = {.ctx = ctx, .arena = arena, .traced = traced, .captures = captures, .graph = out};
+  if (has_own) mark_inside(ctx, traced, true);
+  const sn_status status = trace(&w);
+  if (has_own) mark_inside(ctx, traced, false);
+  return status;
 }

@@ -1,6 +1,7 @@
 /* training_step.c - training steps as saved programs: sn_step_save, sn_step_load. What a trainer has to
  * know of one is sn_step_info; it lies in an arena of its own, with the values of the first state,
  * which stay as they were: sn_step_init hands out copies. */
+#include "passes/parallel.h"
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
@@ -57,13 +58,31 @@ sn_status sn_step_save(sn_program *p, const sn_step_parts *parts, const char *no
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+static bool is_split(const sn_saved *saved, size_t i) {
+  return saved->is_step && saved->step.split && i < saved->step.n_state && saved->step.split[i];
+}
+
+sn_type sn_step_type(const sn_context *ctx, const sn_saved *saved, size_t i) {
+  return is_split(saved, i) ? sn_part_type(&saved->types[i], ctx->processes.ranks)
+                            : saved->types[i];
+}
+
+/* The elements of a value that this process has. */
+static sn_status load_own(sn_context *ctx, const sn_saved *saved, size_t i, sn_tensor **out) {
+  const sn_type type = sn_step_type(ctx, saved, i);
+  const char *elements = saved->step.values[i];
+  if (is_split(saved, i)) elements += (size_t)ctx->processes.rank * sn_type_bytes(&type);
+  return sn_load_value(ctx, &type, elements, out);
+}
+
 static sn_status describe(sn_program *p, const sn_saved *saved, sn_program_step *step) {
   const sn_saved_step *from = &saved->step;
   sn_step_input *inputs;
   SN_TRY(sn_arena_alloc(&step->arena, p->n_inputs, sizeof *inputs, (void **)&inputs));
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *type = &saved->types[i];
-    inputs[i] = (sn_step_input){.dtype = type->dtype, .rank = type->rank};
+    const int parts = is_split(saved, i) ? p->ctx->processes.ranks : 1;
+    inputs[i] = (sn_step_input){.dtype = type->dtype, .rank = type->rank, .parts = parts};
     memcpy(inputs[i].dims, type->dims, sizeof inputs[i].dims);
     SN_TRY(sn_arena_text(&step->arena, from->paths[i] ? from->paths[i] : "", &inputs[i].path));
   }
@@ -84,7 +103,7 @@ sn_status sn_step_adopt(sn_program *p, const sn_saved *saved) {
   SN_TRY(describe(p, saved, p->step));
   SN_TRY(sn_arena_alloc(&p->step->arena, n, sizeof *p->step->values, (void **)&p->step->values));
   for (size_t i = 0; i < n; i++)
-    SN_TRY(sn_load_value(p->ctx, &saved->types[i], saved->step.values[i], &p->step->values[i]));
+    SN_TRY(load_own(p->ctx, saved, i, &p->step->values[i]));
   return SN_OK;
 }
 

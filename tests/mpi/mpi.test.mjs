@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sn from 'sinter';
+import { pipelineParallel, tensorParallel } from 'sinter/parallel';
 import { root } from '../../scripts/lib/proc.mjs';
 
 const ALONE = join(root, 'build/native/tools/train/sinter-train');
@@ -72,6 +73,26 @@ const gpt = (options) => {
   return { set: 'texts', step, first: () => step.init({ t: table.init(a), b: block.init(b), n: norm.init(c) }) };
 };
 
+/** Heads and hidden units side by side. */
+const wide = (options) => {
+  const [size, heads, parts] = [24, 4, 4];
+  const attend = tensorParallel(parts, nn.multiHeadAttention(size, heads / parts, { width: size / heads, causal: true, rope: true }));
+  const feed = tensorParallel(parts, nn.sequential(nn.linear(size, 24), nn.gelu(), nn.dropout(0.1), nn.linear(24, size)));
+  const net = nn.sequential(nn.residual(nn.layerNorm(size), attend), nn.residual(nn.layerNorm(size), feed));
+  const table = nn.embedding(16, size);
+  const loss = ({ t, b }, x, y, { key }) => sn.softmaxCrossEntropy(net.apply(b, table.apply(t, x), { key, train: true }).matmul(t.weight.transpose()), y).mean();
+  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), { clipNorm: 1, ...options });
+  return { set: 'texts', step, first: () => step.init({ t: table.init(random.key(5)), b: net.init(random.key(6)) }, { key: random.key(7) }) };
+};
+/** Blocks one behind the other. */
+const deep = (parts, options) => {
+  const block = nn.residual(nn.rmsNorm(16), nn.linear(16, 16), nn.gelu(), nn.linear(16, 16));
+  const net = nn.sequential(nn.linear(10, 16), pipelineParallel(4, block, { parts }), nn.linear(16, 4));
+  const loss = (params, x, y) => sn.softmaxCrossEntropy(net.apply(params, x), y).mean();
+  const step = sn.trainStep(loss, optim.sgd({ lr: 0.1, momentum: 0.9, nesterov: true }), options);
+  return { set: 'flat', step, first: () => step.init(net.init(random.key(8))) };
+};
+
 const MODELS = {
   'mlp, 4 blocks': () => mlp({ blocks: 4 }),
   'mlp, 8 blocks': () => mlp({ blocks: 8 }),
@@ -79,6 +100,10 @@ const MODELS = {
   'cnn with batch norm and dropout, 4 blocks': () => cnn({ blocks: 4 }),
   'cnn, 4 blocks of 2 parts': () => cnn({ blocks: 4, accumulate: 2 }),
   'gpt, 4 blocks': () => gpt({ blocks: 4 }),
+  'attention and products side by side': () => wide({}),
+  'side by side, in bfloat16': () => wide({ precision: 'bfloat16' }),
+  'one behind the other, 2 parts': () => deep(2, {}),
+  'one behind the other, 8 parts': () => deep(8, { clipNorm: 0.5 }),
 };
 
 const batches = (set) =>
@@ -122,15 +147,15 @@ for (const [name, make] of Object.entries(MODELS))
     const alone = run(ALONE, [...args, '--out', out, '--losses', csv]);
     assert.deepEqual([alone.status, alone.stderr], [0, '']);
     assert.deepEqual(readFileSync(out), here.params);
-    for (const ranks of [1, 2, 4]) {
+    for (const [ranks, ...more] of [[1], [2], [4], [2, '--split-state'], [4, '--split-state']]) {
       rmSync(out);
-      const { status, stdout, stderr } = train(ranks, [...args, '--out', out, '--losses', csv]);
+      const { status, stdout, stderr } = train(ranks, [...args, '--out', out, '--losses', csv, ...more]);
       assert.deepEqual([status, stderr], [0, '']);
       assert.match(stdout, /^24 steps in/);
       if (ranks > 1) assert.match(stdout, new RegExp(`\n${ranks} processes exchanged`));
       assert.match(stdout, /leaves out its last 6 rows/);
-      assert.deepEqual(lossesIn(csv), here.losses, `${ranks} processes: losses`);
-      assert.deepEqual(readFileSync(out), here.params, `${ranks} processes`);
+      assert.deepEqual(lossesIn(csv), here.losses, `${ranks} processes ${more}: losses`);
+      assert.deepEqual(readFileSync(out), here.params, `${ranks} processes ${more}`);
     }
   });
 
@@ -238,15 +263,49 @@ test('processes whose parameters part are ended before a checkpoint has them', a
 
 /* ---- ends ---- */
 
-test('training goes on from a checkpoint with another number of processes', async () => {
-  const model = cnn({ blocks: 4 });
-  const args = (await exported(model)).slice(0, -1);
-  const [kept, out] = [file('resumed'), file('resumed.safetensors')];
-  for (const [ranks, steps] of [[2, 6], [4, 11], [1, 17], [2, STEPS]]) {
-    const { status, stderr } = train(ranks, [...args, steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out]);
+for (const [name, make] of Object.entries({ cnn: () => cnn({ blocks: 4 }), wide, deep: () => deep(4, {}) }))
+  test(`training goes on from a checkpoint with another number of processes, and with or without the state split: ${name}`, async () => {
+    const model = make();
+    const args = (await exported(model)).slice(0, -1);
+    const [kept, out] = [file(`resumed-${name}`), file(`resumed-${name}.safetensors`)];
+    for (const [ranks, steps, ...more] of [[2, 6], [4, 11, '--split-state'], [1, 14], [2, 17, '--split-state'], [4, STEPS]]) {
+      const { status, stderr } = train(ranks, [...args, steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out, ...more]);
+      assert.deepEqual([status, stderr], [0, '']);
+    }
+    assert.deepEqual(readFileSync(out), (await trainHere(model, STEPS)).params);
+  });
+
+test('a process holds its part of what is split; parameters of modules that processes share do not travel', () => {
+  const width = 192;
+  const layers = (n, make) => Array.from({ length: n }, make);
+  const own = (hidden) => nn.sequential(nn.linear(width, hidden), nn.gelu(), nn.linear(hidden, width));
+  const x = random.normal(random.key(20), [BATCH, width]);
+  writeFileSync(file('wide.npy'), sn.io.npy.encode(x));
+  const measured = (net, options, ranks, ...more) => {
+    const step = sn.trainStep((params, x) => net.apply(params, x).square().mean(), optim.adam({ lr: 1e-3 }), options);
+    const name = file('memory.step');
+    writeFileSync(name, step.export(step.init(net.init(random.key(21))), x));
+    const { status, stdout, stderr } = train(ranks, [name, '--data', file('wide.npy'), '--steps', 4, ...more]);
     assert.deepEqual([status, stderr], [0, '']);
+    const [held, all, sent] = /^each holds ([\d.]+) of ([\d.]+) MB of the state\n\d processes exchanged ([\d.]+) MB/m.exec(stdout).slice(1).map(Number);
+    return { held: held / all, sent: sent / 4 / (all / 3) }; // of Adam's three numbers; of a step, in parameters
+  };
+  const near = (x, y) => assert.ok(Math.abs(x - y) < 0.01, `${x}, not ${y}`);
+  const check = (net, options, ranks, more, held, sent) => {
+    const made = measured(net, options, ranks, ...more);
+    near(made.held, held);
+    if (sent) near(made.sent, sent);
+    else assert.ok(made.sent < 0.03, `${made.sent}`); // what is between modules
+  };
+  const all = nn.sequential(...layers(4, () => own(4 * width)));
+  check(all, { blocks: 4 }, 2, [], 1, 1); // 2 (R - 1) / R
+  check(all, { blocks: 4 }, 2, ['--split-state'], 2 / 3, 1);
+  check(all, { blocks: 4 }, 4, [], 1, 3 / 2);
+  check(all, { blocks: 4 }, 4, ['--split-state'], 1 / 2, 3 / 2);
+  for (const net of [nn.sequential(...layers(4, () => tensorParallel(4, own(width)))), pipelineParallel(4, own(4 * width))]) {
+    check(net, {}, 2, [], 1 / 2, 0);
+    check(net, {}, 4, [], 1 / 4, 0);
   }
-  assert.deepEqual(readFileSync(out), (await trainHere(model, STEPS)).params);
 });
 
 /** Processes of the tool whose parent is this one. */
@@ -306,7 +365,7 @@ test('processes with different files or arguments end together, with one line th
   const one = (given) => ['-n', 1, TOOL, ...given, '--threads', 1];
   const seeded = args.map((arg) => (arg === SEED ? SEED + 1 : arg));
   const longer = [...args.slice(0, -1), STEPS + 1];
-  for (const wrong of [other, seeded, longer]) {
+  for (const wrong of [other, seeded, longer, [...args, '--split-state'], [...args, '--checkpoint', file('one')]]) {
     const { status, stderr } = run('mpirun', [...MPIRUN, ...one(args), ':', ...one(wrong)]);
     assert.equal(status, 3, stderr);
     assert.match(stderr, /sinter-train: process 1 has another step, other data or other arguments than process 0\n/);

@@ -41,8 +41,10 @@ static int64_t any_count(int64_t n) {
 
 static twin apply(twins *w, sn_op op, const sn_type *type, int axis, case_values values) {
   const sn_op_class kind = sn_op_describe(op)->kind;
-  const int64_t attrs[3] = {axis, kind == SN_CLASS_COLLECTIVE ? 1 : case_below(&rng, 2),
-                            op == SN_OP_recurrence ? 0 : case_below(&rng, 2)};
+  const bool alone = kind == SN_CLASS_COLLECTIVE; /* one process, and one part */
+  const bool fixed = alone || op == SN_OP_recurrence;
+  const int64_t attrs[3] = {axis, alone ? 1 : case_below(&rng, 2),
+                            fixed ? alone : case_below(&rng, 2)};
   twin x[SN_MAX_ARITY];
   x[0] = twin_viewed_input(w, &rng, any_view(), op, 0, values, type);
   sn_type moved = *type;

@@ -1,20 +1,11 @@
 /* test_collectives.c - ops between processes: in one process against plain loops; and a step that is loaded for several
  * processes, threads of this one that exchange by copying, against the same step in one. */
 #include <math.h>
-#include <pthread.h>
 
 #include "api_support.h"
+#include "processes.h"
 
 /* ---- in one process -------------------------------------------------------------------------- */
-
-/* Neighbours, then pairs of them: of 7 ((0 1) (2 3)) ((4 5) 6). */
-static float in_pairs(const float *x, int n, int step) {
-  float sums[16];
-  for (int i = 0; i < n; i++) sums[i] = x[i * step];
-  for (; n > 1; n = (n + 1) / 2)
-    for (int i = 0; i < n; i += 2) sums[i / 2] = i + 1 < n ? sums[i] + sums[i + 1] : sums[i];
-  return sums[0];
-}
 
 static void sums_are_added_in_pairs(void **state) {
   (void)state;
@@ -25,13 +16,13 @@ static void sums_are_added_in_pairs(void **state) {
     sn_tensor *t = sn_from_data(f.ctx, SN_F32, DIMS(n, INNER), x);
     const float *sums = sn_data(sn_all_reduce(t, 0));
     for (int k = 0; k < INNER; k++) {
-      const float expected = in_pairs(x + k, n, INNER);
+      const float expected = sum_in_pairs(x + k, n, INNER);
       assert_memory_equal(&sums[k], &expected, sizeof expected);
     }
     t = sn_from_data(f.ctx, SN_F32, DIMS(INNER, n), x);
     sums = sn_data(sn_all_reduce(t, -1));
     for (int k = 0; k < INNER; k++) {
-      const float expected = in_pairs(x + k * n, n, 1);
+      const float expected = sum_in_pairs(x + k * n, n, 1);
       assert_memory_equal(&sums[k], &expected, sizeof expected);
     }
   }
@@ -69,46 +60,13 @@ static void derivatives_are_those_of_one_process(void **state) {
 
 /* ---- in several ------------------------------------------------------------------------------ */
 
-enum { RANKS = 4, ROWS = 16, IN = 6, OUT = 3, INPUTS = 4, RESULTS = 3, TIMES = 3 };
+enum { ROWS = 16, IN = 6, OUT = 3, INPUTS = 4, RESULTS = 3, TIMES = 3 };
 
-/* Threads that meet at each exchange: `given` is what each of them gives. */
-typedef struct meeting {
-  pthread_barrier_t barrier;
-  const void *given[RANKS];
-  int ranks;
-} meeting;
-
-typedef struct member {
-  meeting *all;
-  uint64_t tickets, finished;
+/* What a process has made. */
+typedef struct trained {
   float state[IN * OUT], losses[TIMES]; /* after each step */
-  int rank;
-  const void *bytes;
-  size_t size;
-} member;
-
-static sn_status exchange(void *user, const sn_exchange *x, uint64_t *ticket) {
-  member *m = user;
-  float *to = x->to;
-  assert_int_equal(x->dtype, SN_F32);
-  m->all->given[m->rank] = x->from;
-  pthread_barrier_wait(&m->all->barrier);
-  for (size_t i = 0; i < x->count; i++) {
-    float of[RANKS];
-    for (int r = 0; r < m->all->ranks; r++) of[r] = ((const float *)m->all->given[r])[i];
-    for (int r = 0; r < m->all->ranks && !x->sum; r++) to[(size_t)r * x->count + i] = of[r];
-    if (x->sum) to[i] = in_pairs(of, m->all->ranks, 1);
-  }
-  pthread_barrier_wait(&m->all->barrier);
-  *ticket = ++m->tickets;
-  return SN_OK;
-}
-
-static sn_status finish(void *user, uint64_t ticket) {
-  member *m = user;
-  if (ticket > m->finished) m->finished = ticket;
-  return SN_OK;
-}
+  exchanged exchanged;
+} trained;
 
 /* w - rate * mean over blocks of the gradient of |x w|^2 / 2, so many blocks; and the blocks' losses. */
 static sn_program *compile_step(int64_t blocks) {
@@ -152,48 +110,26 @@ static uint8_t *save_step(int64_t blocks, size_t *size) {
 }
 
 /* Some steps on the same rows. */
-static void *train(void *user) {
-  member *m = user;
-  const sn_processes processes = {
-      .ranks = m->all->ranks, .rank = m->rank, .user = m, .start = exchange, .finish = finish};
-  const sn_options options = {.threads = 1, .deterministic = true, .processes = &processes};
+static bool train(process *p) {
+  trained *made = p->user;
   float rows[ROWS * IN];
   for (int i = 0; i < ROWS * IN; i++) rows[i] = sinf((float)i);
-  sn_context *ctx;
-  sn_program *p;
-  sn_tensor *in[INPUTS - 1], *out[RESULTS];
-  if (sn_context_create(&options, &ctx)) return NULL;
-  if (sn_step_load(ctx, m->bytes, m->size, &p) || sn_step_init(p, in)) return NULL;
-  in[2] = sn_from_data(ctx, SN_F32, DIMS(ROWS, IN), rows);
+  p->inputs[2] = sn_from_data(p->ctx, SN_F32, DIMS(ROWS, IN), rows);
   for (int i = 0; i < TIMES; i++) {
-    if (sn_program_run(p, in, out)) return NULL;
-    m->losses[i] = *(const float *)sn_data(out[1]);
-    sn_release(in[0]);
-    sn_release(out[0]);
-    sn_release(out[1]);
-    in[0] = out[2];
+    if (!run_step(p)) return false;
+    made->losses[i] = *(const float *)sn_data(p->results[1]);
+    sn_release(p->results[0]);
+    sn_release(p->results[1]);
   }
-  memcpy(m->state, sn_data(in[0]), sizeof m->state);
-  for (int i = 0; i < INPUTS - 1; i++) sn_release(in[i]);
-  sn_program_release(p);
-  sn_context_destroy(ctx);
-  return m;
+  memcpy(made->state, sn_data(p->inputs[0]), sizeof made->state);
+  made->exchanged = p->exchanged;
+  return true;
 }
 
-static void train_together(member *members, int ranks, const void *bytes, size_t size) {
-  meeting all = {.ranks = ranks};
-  pthread_t threads[RANKS];
-  assert_int_equal(pthread_barrier_init(&all.barrier, NULL, (unsigned)ranks), 0);
-  for (int r = 0; r < ranks; r++) {
-    members[r] = (member){.all = &all, .rank = r, .bytes = bytes, .size = size};
-    assert_int_equal(pthread_create(&threads[r], NULL, train, &members[r]), 0);
-  }
-  for (int r = 0; r < ranks; r++) {
-    void *ended;
-    assert_int_equal(pthread_join(threads[r], &ended), 0);
-    assert_non_null(ended);
-  }
-  pthread_barrier_destroy(&all.barrier);
+static void train_together(trained *made, int ranks, const void *bytes, size_t size) {
+  void *users[MOST_RANKS];
+  for (int r = 0; r < ranks; r++) users[r] = &made[r];
+  in_processes(ranks, (saved_step){bytes, size, false}, train, users);
 }
 
 static void several_processes_reach_the_bits_of_one(void **state) {
@@ -201,15 +137,15 @@ static void several_processes_reach_the_bits_of_one(void **state) {
   for (int64_t blocks = 4; blocks <= 16; blocks *= 2) {
     size_t size;
     uint8_t *bytes = save_step(blocks, &size);
-    member alone[RANKS], together[RANKS];
+    trained alone[MOST_RANKS], together[MOST_RANKS];
     train_together(alone, 1, bytes, size);
     assert_true(alone[0].losses[TIMES - 1] < alone[0].losses[0]);
-    assert_int_equal(alone[0].tickets, 0);
-    for (int ranks = 2; ranks <= RANKS; ranks *= 2) {
+    assert_int_equal(alone[0].exchanged.started, 0);
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks *= 2) {
       train_together(together, ranks, bytes, size);
       for (int r = 0; r < ranks; r++) {
-        assert_int_equal(together[r].tickets, 2 * TIMES); /* gradient and losses */
-        assert_int_equal(together[r].finished, together[r].tickets);
+        assert_int_equal(together[r].exchanged.started, 2 * TIMES); /* gradient and losses */
+        assert_int_equal(together[r].exchanged.finished, together[r].exchanged.started);
         assert_memory_equal(together[r].state, alone[0].state, sizeof alone->state);
         assert_memory_equal(together[r].losses, alone[0].losses, sizeof alone->losses);
       }

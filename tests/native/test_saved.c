@@ -302,7 +302,7 @@ static void other_bytes_are_refused(void **state) {
   refuse(bytes, size, "load: damaged: the checksum does not fit");
   bytes[size / 2] ^= 1;
   bytes[12] = '9';
-  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 5; this is 0.1.0, format 5");
+  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 6; this is 0.1.0, format 6");
   free(bytes);
 }
 

@@ -9,7 +9,8 @@
  *
  * A sum: process r gets the r-th part of the bucket of every process, adds them up in pairs of neighbours, and gives the
  * sum to all. Each sends 2 (R - 1) / R of the bucket, and every number is added in one place: the bits are those of the
- * tree, and equal everywhere. Floats that travel as bfloat16 are rounded before each of the two ways, and added as floats
+ * tree, and equal everywhere. Of an own sum the parts are those of each piece, and stay where they were added: half as
+ * much is sent. Floats that travel as bfloat16 are rounded before each of the two ways, and added as floats
  * between them: equal everywhere too, but not the same for other numbers of processes. */
 #include "collectives_mpi.h"
 
@@ -34,7 +35,8 @@ typedef struct piece {
 typedef struct bucket {
   struct bucket *next;
   sn_dtype dtype;
-  bool sum, rounded;      /* to bfloat16 */
+  sn_exchange_kind kind;
+  bool rounded;           /* to bfloat16 */
   size_t number;          /* in its step */
   size_t count, capacity; /* elements */
   char *elements;
@@ -123,13 +125,20 @@ static size_t element_bytes(const bucket *b) {
   return b->rounded ? sizeof(uint16_t) : sn_dtype_bytes(b->dtype);
 }
 
-/* n parts of so many elements as they have come, into the sum as it goes on. */
-static void sum_rounded(const bucket *b, void *parts, size_t n, size_t count) {
-  float *wide = allocate(n * count, sizeof *wide);
-  feedback_widen(parts, n * count, wide);
-  sum_parts(SN_F32, wide, n, count);
-  feedback_round(&all.returned, b->number, wide, count, parts);
-  free(wide);
+/* Gives every process its part of the bucket, and adds up what comes of this one's: n parts, the sum is in the first. Numbers
+ * that were rounded are floats then. */
+static void *sum_own_part(const bucket *b, const char *mine, size_t n, size_t count) {
+  const size_t bytes = count * element_bytes(b);
+  char *parts = allocate(n, bytes);
+  all_to_all(mine, parts, bytes);
+  if (b->rounded) {
+    float *wide = allocate(n * count, sizeof *wide);
+    feedback_widen((const uint16_t *)(const void *)parts, n * count, wide);
+    free(parts);
+    parts = (char *)wide;
+  }
+  sum_parts(b->dtype, parts, n, count);
+  return parts;
 }
 
 static void give_back(const bucket *b, const char *sums) {
@@ -145,35 +154,73 @@ static void give_back(const bucket *b, const char *sums) {
 }
 
 static double exchange_sum(const bucket *b) {
-  const size_t n = (size_t)all.ranks, part = (b->count + n - 1) / n;
-  const size_t bytes = part * element_bytes(b);
+  const size_t n = (size_t)all.ranks, count = (b->count + n - 1) / n;
+  const size_t bytes = count * element_bytes(b);
   check_size(bytes);
-  char *parts = allocate(n, bytes), *mine = allocate(n, bytes);
+  char *mine = allocate(n, bytes);
   memcpy(mine, b->elements, b->count * element_bytes(b));
-  all_to_all(mine, parts, bytes);
-  if (b->rounded)
-    sum_rounded(b, parts, n, part);
-  else
-    sum_parts(b->dtype, parts, n, part);
-  gather(parts, mine, bytes);
+  void *sum = sum_own_part(b, mine, n, count);
+  if (b->rounded) feedback_round(&all.returned, b->number, sum, count, sum);
+  gather(sum, mine, bytes);
   give_back(b, mine);
-  free(parts);
+  free(sum);
   free(mine);
   return 2 * (double)(n - 1) * (double)bytes;
 }
 
+/* The bucket by processes: of each piece the part that is for one of them. */
+static char *by_ranks(const bucket *b, size_t n) {
+  const size_t size = element_bytes(b);
+  char *out = allocate(b->count, size), *to = out;
+  for (size_t r = 0; r < n; r++) {
+    const char *from = b->elements;
+    for (size_t i = 0; i < b->n_pieces; i++) {
+      const size_t bytes = b->pieces[i].count / n * size;
+      memcpy(to, from + r * bytes, bytes);
+      to += bytes;
+      from += n * bytes;
+    }
+  }
+  return out;
+}
+
+static double exchange_own_sum(const bucket *b) {
+  const size_t n = (size_t)all.ranks, count = b->count / n;
+  check_size(count * element_bytes(b));
+  char *mine = by_ranks(b, n), *sum = sum_own_part(b, mine, n, count), *from = sum;
+  for (size_t i = 0; i < b->n_pieces; i++) {
+    const size_t bytes = b->pieces[i].count / n * sn_dtype_bytes(b->dtype);
+    memcpy(b->pieces[i].to, from, bytes);
+    from += bytes;
+  }
+  free(sum);
+  free(mine);
+  return (double)(n - 1) * (double)count * (double)element_bytes(b);
+}
+
 static double exchange_all(const bucket *b) {
-  const size_t bytes = b->count * sn_dtype_bytes(b->dtype);
+  const size_t n = (size_t)all.ranks, size = sn_dtype_bytes(b->dtype), bytes = b->count * size;
   check_size(bytes);
-  gather(b->elements, b->pieces[0].to, bytes);
-  return (double)(all.ranks - 1) * (double)bytes;
+  char *given = allocate(n, bytes), *from = given;
+  gather(b->elements, given, bytes);
+  for (size_t r = 0; r < n; r++)
+    for (size_t i = 0; i < b->n_pieces; i++) {
+      const size_t part = b->pieces[i].count * size;
+      memcpy((char *)b->pieces[i].to + r * part, from, part);
+      from += part;
+    }
+  free(given);
+  return (double)(n - 1) * (double)bytes;
 }
 
 /* As long as a network takes that has this latency and bandwidth: two rounds of messages for a sum, one else. */
 static double exchange(const bucket *b) {
-  const double begin = now();
-  const double bytes = b->sum ? exchange_sum(b) : exchange_all(b);
-  rest(begin + all.latency * (b->sum ? 2 : 1) + all.seconds_per_byte * bytes - now());
+  static double (*const of[])(const bucket *) = {[SN_EXCHANGE_SUM] = exchange_sum,
+                                                 [SN_EXCHANGE_OWN_SUM] = exchange_own_sum,
+                                                 [SN_EXCHANGE_ALL] = exchange_all};
+  const double begin = now(), bytes = of[b->kind](b);
+  const int rounds = b->kind == SN_EXCHANGE_SUM ? 2 : 1;
+  rest(begin + all.latency * rounds + all.seconds_per_byte * bytes - now());
   return bytes;
 }
 
@@ -237,7 +284,7 @@ static void add(bucket *b, const sn_exchange *x, uint64_t ticket) {
     feedback_round(&all.given, all.n_sums, x->from, x->count, (uint16_t *)(void *)to);
   else
     memcpy(to, x->from, x->count * size);
-  all.n_sums += x->sum;
+  all.n_sums += x->kind != SN_EXCHANGE_ALL;
   all.bytes += x->count * size;
   b->count += x->count;
   b->pieces[b->n_pieces++] = (piece){x->to, x->count};
@@ -247,16 +294,17 @@ static void add(bucket *b, const sn_exchange *x, uint64_t ticket) {
 static sn_status start(void *user, const sn_exchange *x, uint64_t *ticket) {
   (void)user;
   *ticket = ++all.started;
-  if (all.open && (!x->sum || x->dtype != all.open->dtype)) hand_over();
+  if (all.open && (x->kind != all.open->kind || x->dtype != all.open->dtype)) hand_over();
   if (!all.open) {
     all.open = allocate(1, sizeof *all.open);
+    const bool sum = x->kind != SN_EXCHANGE_ALL;
     *all.open = (bucket){.dtype = x->dtype,
-                         .sum = x->sum,
-                         .rounded = all.rounding && x->sum && x->dtype == SN_F32,
+                         .kind = x->kind,
+                         .rounded = all.rounding && sum && x->dtype == SN_F32,
                          .number = all.n_buckets++};
   }
   add(all.open, x, *ticket);
-  if (!x->sum || all.open->count * element_bytes(all.open) >= all.most) hand_over();
+  if (all.open->count * element_bytes(all.open) >= all.most) hand_over();
   return SN_OK;
 }
 

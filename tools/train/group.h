@@ -13,8 +13,8 @@ typedef struct group {
 /* Comes first; argc and argv as main has them. */
 group group_open(int *argc, char ***argv);
 
-/* Those that a context is created with, or NULL: this one is alone. */
-const sn_processes *group_processes(void);
+/* Those that a context is created with, or NULL: this one is alone. split: each has its part of what the update alone reads. */
+const sn_processes *group_processes(bool split);
 
 /* The first process that gives another number than process 0, or 0. All of them learn it: process 0 has to end them. */
 int group_differing(uint32_t number);
@@ -25,6 +25,9 @@ void group_round_sums(void);
 
 /* Gives all processes what process 0 has there. */
 void group_share(void *bytes, size_t size);
+
+/* Gives process 0 the parts of all, in the order of their ranks: size bytes each. whole: of process 0. */
+void group_collect(const void *part, size_t size, void *whole);
 
 /* The largest number that a process has given in the step before; of one process, that which it gives. All take part in
  * every step, and nobody waits for one that is a step behind. */

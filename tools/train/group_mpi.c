@@ -1,4 +1,5 @@
 /* group_mpi.c - processes over MPI. */
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
@@ -45,7 +46,10 @@ group group_open(int *argc, char ***argv) {
   return (group){all.ranks, all.rank, threads > 1 ? threads : 1};
 }
 
-const sn_processes *group_processes(void) { return all.ranks > 1 ? &all.processes : NULL; }
+const sn_processes *group_processes(bool split) {
+  all.processes.split_state = split;
+  return all.ranks > 1 ? &all.processes : NULL;
+}
 
 int group_differing(uint32_t number) {
   if (all.ranks == 1) return 0;
@@ -68,6 +72,11 @@ void group_share(void *bytes, size_t size) {
   for (size_t at = 0; all.ranks > 1 && at < size; at += MOST)
     MPI_Bcast((char *)bytes + at, (int)(size - at < MOST ? size - at : MOST), MPI_BYTE, 0,
               all.talk);
+}
+
+void group_collect(const void *part, size_t size, void *whole) {
+  if (size > INT_MAX) stop(EXIT_TRAINING, "a tensor is too large to be collected");
+  MPI_Gather(part, (int)size, MPI_BYTE, whole, (int)size, MPI_BYTE, 0, all.talk);
 }
 
 static void end_asking(void) {

@@ -27,6 +27,7 @@ static const char usage[] =
     "  --threads N        default: one per core\n"
     "  --isa NAME         instruction set, such as avx2; default: the best that the machine has\n"
     "  --gradients TYPE   how they travel between processes: float32 (default) or bfloat16\n"
+    "  --split-state      each process has a part of the optimizer's state, and updates that\n"
     "  --help, --version\n"
     "\n"
     "Exit codes: 0 done, 1 no memory, 2 arguments, 3 the step or the data, 4 checkpoints, 5 a file "
@@ -48,6 +49,7 @@ enum {
   THREADS,
   ISA,
   GRADIENTS,
+  SPLIT_STATE,
   HELP,
   VERSION
 };
@@ -65,6 +67,7 @@ static const struct option table[] = {{"data", required_argument, NULL, DATA},
                                       {"threads", required_argument, NULL, THREADS},
                                       {"isa", required_argument, NULL, ISA},
                                       {"gradients", required_argument, NULL, GRADIENTS},
+                                      {"split-state", no_argument, NULL, SPLIT_STATE},
                                       {"help", no_argument, NULL, HELP},
                                       {"version", no_argument, NULL, VERSION},
                                       {0}};
@@ -115,6 +118,7 @@ static void set(options *o, int option, const char **labels) {
   case THREADS: o->threads = (int)number("threads", optarg, 1, 1024); break;
   case ISA: o->isa = optarg; break;
   case GRADIENTS: o->rounds = is_rounded(optarg); break;
+  case SPLIT_STATE: o->split_state = true; break;
   case HELP: answer(usage);
   case VERSION: answer("sinter-train " SN_VERSION "\n");
   default: /* getopt_long has said why */ group_end_all(EXIT_USAGE); exit(EXIT_USAGE);

@@ -22,6 +22,7 @@ typedef struct options {
   int threads;              /* 0: one per core */
   const char *isa;          /* or NULL: the best */
   bool rounds;              /* gradients between processes, to bfloat16 */
+  bool split_state;
 } options;
 
 /* Stops the program where they are not right, or ask for help. */

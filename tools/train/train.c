@@ -16,11 +16,13 @@
 #include "losses.h"
 #include "options.h"
 #include "safetensors.h"
+#include "state.h"
 #include "stop.h"
 
 typedef struct training {
   const options *options;
   group group;
+  bool checkpoints, out; /* somebody writes them: process 0 */
   sn_context *ctx;
   sn_program *step;
   const sn_step_info *info;
@@ -51,7 +53,7 @@ static sn_status load(training *t, bool deterministic, file_view file) {
   const sn_options wanted = {.threads = threads,
                              .deterministic = deterministic,
                              .isa = t->options->isa,
-                             .processes = group_processes()};
+                             .processes = group_processes(t->options->split_state)};
   const sn_status status = sn_context_create(&wanted, &t->ctx);
   if (status == SN_ERR_ARGUMENT)
     stop(EXIT_USAGE, "--isa is %s, which this machine does not have", t->options->isa);
@@ -118,13 +120,17 @@ static char *describe_run(const options *o, uint32_t step, const npy_array *arra
 
 static void save(training *t) {
   losses_sync(&t->csv); /* rows before the checkpoint that needs them */
-  if (t->options->checkpoint) checkpoints_write(&t->kept, t->inputs, &t->at);
+  if (!t->checkpoints) return;
+  sn_tensor **whole = state_collect(t->ctx, t->info, t->group.rank, t->inputs);
+  if (whole) checkpoints_write(&t->kept, whole, &t->at);
+  state_release(t->info, whole);
 }
 
 /* What all have to be given alike. */
 static void check_alike(const training *t, const char *run) {
   const options *o = t->options;
-  const uint64_t numbers[] = {o->steps, o->every, o->rounds};
+  const uint64_t numbers[] = {o->steps,       o->every,       o->rounds,
+                              o->split_state, t->checkpoints, t->out};
   const int other =
       group_differing(checksum(numbers, sizeof numbers, checksum(run, strlen(run), 0)));
   if (other)
@@ -134,11 +140,8 @@ static void check_alike(const training *t, const char *run) {
 
 /* All have made the same of it. */
 static void check_state(const training *t) {
-  uint32_t hash = 0;
   if (t->group.ranks == 1) return;
-  for (size_t i = 0; i < t->info->n_state; i++)
-    hash = checksum(sn_data(t->inputs[i]), sn_size_bytes(t->inputs[i]), hash);
-  const int other = group_differing(hash);
+  const int other = group_differing(state_checksum(t->info, t->inputs));
   if (other)
     stop(EXIT_TRAINING,
          "process %d has another state than process 0 after step %" PRIu64
@@ -147,45 +150,38 @@ static void check_state(const training *t) {
          other, t->at.steps);
 }
 
-/* Gives all processes the state that process 0 has. */
-static void share_state(training *t) {
-  if (t->group.ranks == 1) return;
-  group_share(&t->at, sizeof t->at);
-  for (size_t i = 0; i < t->info->n_state; i++) {
-    sn_tensor **state = &t->inputs[i];
-    const sn_step_input *input = &t->info->inputs[i];
-    void *elements;
-    sn_tensor *shared = sn_empty(t->ctx, input->dtype, input->rank, input->dims, &elements);
-    if (!shared) stop_for(EXIT_TRAINING, "the state", t->ctx);
-    if (!t->group.rank) memcpy(elements, sn_data(*state), sn_size_bytes(shared));
-    group_share(elements, sn_size_bytes(shared));
-    sn_release(*state);
-    *state = shared;
-  }
-}
-
-/* From where the training begins. */
-static void find_start(training *t, const char *run) {
+/* The state of the newest checkpoint, or NULL. */
+static sn_tensor **read_checkpoint(training *t, const char *run) {
   const options *o = t->options;
-  if (!o->checkpoint) return;
+  if (!o->checkpoint) return NULL;
   t->kept = checkpoints_open(o->checkpoint, run, t->info);
   if (!o->resume) {
     if (checkpoints_exist(&t->kept))
       stop(EXIT_CHECKPOINT,
            "%s has checkpoints: --resume goes on from them, another folder begins anew",
            o->checkpoint);
-    return;
+    return NULL;
   }
   sn_tensor **state = allocate(t->info->n_state, sizeof *state);
-  if (checkpoints_read(&t->kept, t->ctx, state, &t->at))
-    for (size_t i = 0; i < t->info->n_state; i++) {
-      sn_release(t->inputs[i]);
-      t->inputs[i] = state[i];
-    }
+  const bool found = checkpoints_read(&t->kept, t->ctx, state, &t->at);
   if (t->at.steps > o->steps)
     stop(EXIT_CHECKPOINT, "%s is at step %" PRIu64 " already, --steps is %" PRIu64, o->checkpoint,
          t->at.steps, o->steps);
+  if (found) return state;
   free(state);
+  return NULL;
+}
+
+/* From where the training begins: that of the file, or of a checkpoint, which process 0 gives to all. */
+static void find_start(training *t, const char *run) {
+  sn_tensor **state = read_checkpoint(t, run);
+  bool found = state;
+  group_share(&found, sizeof found);
+  if (!found) return;
+  group_share(&t->at, sizeof t->at);
+  for (size_t i = 0; i < t->info->n_state; i++) sn_release(t->inputs[i]);
+  state_give(t->ctx, t->info, t->group.rank, state, t->inputs);
+  state_release(t->info, state);
 }
 
 /* A line on a terminal that is written anew twice a second. */
@@ -224,7 +220,7 @@ static void train(training *t) {
 }
 
 /* Named as in safetensors.encode(step.params(state)): "params.0.weight" is 0.weight. */
-static void write_params(training *t) {
+static void write_params(const training *t, sn_tensor *const *state) {
   const sn_step_info *info = t->info;
   stored *list = allocate(info->n_state, sizeof *list);
   size_t n = 0;
@@ -232,7 +228,7 @@ static void write_params(training *t) {
     const sn_step_input *input = &info->inputs[i];
     const char *name = input->path + strlen("params");
     if (strncmp(input->path, "params", strlen("params")) || (*name && *name != '.')) continue;
-    const file_view data = {sn_data(t->inputs[i]), sn_size_bytes(t->inputs[i])};
+    const file_view data = {sn_data(state[i]), sn_size_bytes(state[i])};
     list[n++] = (stored){*name ? name + 1 : name, input->dtype, input->rank, input->dims, data, i};
   }
   safetensors_sort(list, n);
@@ -240,6 +236,23 @@ static void write_params(training *t) {
   safetensors_write(t->options->out, head, list, n);
   free((void *)(uintptr_t)head.bytes);
   free(list);
+}
+
+static void leave_params(const training *t) {
+  sn_tensor **whole = state_collect(t->ctx, t->info, t->group.rank, t->inputs);
+  if (whole) write_params(t, whole);
+  state_release(t->info, whole);
+}
+
+/* Of the state each process holds some whole, and parts of some. */
+static void print_held(const training *t) {
+  double held = 0, all = 0;
+  for (size_t i = 0; i < t->info->n_state; i++) {
+    const double bytes = (double)sn_size_bytes(t->inputs[i]);
+    held += bytes;
+    all += bytes * t->info->inputs[i].parts;
+  }
+  printf("each holds %.1f of %.1f MB of the state\n", held / 1e6, all / 1e6);
 }
 
 static void summarise(const training *t) {
@@ -253,6 +266,7 @@ static void summarise(const training *t) {
   if (t->group.ranks > 1) {
     const group_times times = group_measured();
     const double hidden = times.under_way - times.waited;
+    print_held(t);
     printf("%d processes exchanged %.1f MB each in %.2f s, %.0f %% of it behind work\n",
            t->group.ranks, times.bytes / 1e6, times.under_way,
            times.under_way > 0 && hidden > 0 ? 100 * hidden / times.under_way : 0);
@@ -291,16 +305,17 @@ int main(int argc, char **argv) {
     stop(EXIT_INPUT, "--batch is %" PRIu64 ", %s was exported for batches of %" PRIu64, o.batch,
          o.step, t.data.size);
   char *run = describe_run(&o, step, arrays);
+  t.checkpoints = o.checkpoint;
+  t.out = o.out;
   check_alike(&t, run);
   if (o.rounds) group_round_sums();
   if (t.group.rank) leave_nothing(&o);
   find_start(&t, run);
-  share_state(&t);
   t.csv = losses_open(o.losses, t.at.steps);
   signal(SIGINT, catch_signal);
   signal(SIGTERM, catch_signal);
   train(&t);
-  if (o.out && !t.ended) write_params(&t);
+  if (t.out && !t.ended) leave_params(&t);
   summarise(&t);
   close_training(&t);
   for (size_t i = 0; i < o.n_arrays; i++) npy_close(&arrays[i]);

@@ -67,9 +67,11 @@ export interface MultiHeadAttentionOptions {
   rope?: boolean | number;
   /** Default true. */
   bias?: boolean;
+  /** Numbers of a head. Default: size / heads. */
+  width?: number;
 }
 
-const HEADS: OptionSchema<MultiHeadAttentionOptions> = { keyHeads: 'integer', causal: 'boolean', rope: 'any', bias: 'boolean' };
+const HEADS: OptionSchema<MultiHeadAttentionOptions> = { keyHeads: 'integer', causal: 'boolean', rope: 'any', bias: 'boolean', width: 'integer' };
 
 export interface MultiHeadAttentionParams {
   query: LinearParams;
@@ -111,14 +113,16 @@ export function multiHeadAttention(
   given?: MultiHeadAttentionOptions,
 ): Decoder<MultiHeadAttentionParams, KeyValueCache> {
   const op = 'nn.multiHeadAttention';
-  const { keyHeads = heads, causal = false, rope: turn = false, bias = true } = readOptions(op, given, HEADS);
-  checkHeads(op, size, heads);
+  const { keyHeads = heads, causal = false, rope: turn = false, bias = true, width: own } = readOptions(op, given, HEADS);
+  if (own === undefined) checkHeads(op, size, heads);
+  else checkHeads(op, checkInteger(op, 'width', own, 1) * checkInteger(op, 'heads', heads, 1), heads);
   checkInteger(op, 'keyHeads', keyHeads, 1);
   if (heads % keyHeads !== 0) throw new SinterError('argument', op, `${heads} heads do not share ${keyHeads} of keys evenly`);
   if (typeof turn !== 'boolean' && typeof turn !== 'number')
     throw new SinterError('argument', op, `option rope is ${shown(turn)}, expected true, false or a number`);
-  const width = size / heads;
-  const [whole, shared] = [linear(size, size, { bias }), linear(size, keyHeads * width, { bias })];
+  const width = own ?? size / heads;
+  const [whole, shared] = [linear(size, heads * width, { bias }), linear(size, keyHeads * width, { bias })];
+  const joined = linear(heads * width, size, { bias });
   const base = typeof turn === 'number' ? { base: turn } : {};
   const turned = (x: Tensor, offset: TensorLike): Tensor => (turn === false ? x : rope(x, { ...base, offset }));
   const attend = (params: MultiHeadAttentionParams, x: TensorLike, mask: TensorLike | undefined, cache: KeyValueCache | null): [Tensor, KeyValueCache | null] => {
@@ -129,21 +133,21 @@ export function multiHeadAttention(
     const keys = turned(split(shared.apply(params.key, tokens), keyHeads), from);
     const values = split(shared.apply(params.value, tokens), keyHeads);
     const seen = { ...(mask !== undefined && { mask }), causal: causal || cache !== null };
-    if (!cache) return [whole.apply(params.result, merge(attention(q, keys, values, seen))), null];
+    if (!cache) return [joined.apply(params.result, merge(attention(q, keys, values, seen))), null];
     const next = {
       keys: append(cache.keys, keys, cache.length),
       values: append(cache.values, values, cache.length),
       length: cache.length.add(tokens.shape[1]!),
     };
     const mixed = attention(q, next.keys, next.values, { ...seen, past: cache.length });
-    return [whole.apply(params.result, merge(mixed)), next];
+    return [joined.apply(params.result, merge(mixed)), next];
   };
   return {
     name: 'multiHeadAttention',
     init: (key) =>
       tidy(() => {
         const [q, k, v, r] = random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
-        return { query: whole.init(q), key: shared.init(k), value: shared.init(v), result: whole.init(r) };
+        return { query: whole.init(q), key: shared.init(k), value: shared.init(v), result: joined.init(r) };
       }),
     apply: (params, x, options) => tidy(() => attend(params, x, readApply(op, options).mask, null)[0]),
     decode: (params, x, cache) => tidy(() => attend(params, x, undefined, cache) as [Tensor, KeyValueCache]),

@@ -22,6 +22,7 @@ const BESIDE: Record<string, () => Promise<object>> = {
   'sinter/gguf': () => import('sinter/gguf'),
   'sinter/llm': () => import('sinter/llm'),
   'sinter/report': () => import('sinter/report'),
+  'sinter/parallel': () => import('sinter/parallel'),
 };
 
 /** Loads the entry points that a text imports. */
