@@ -63,9 +63,6 @@ struct sn_saved;
 sn_status sn_step_adopt(sn_program *program, const struct sn_saved *saved);
 void sn_step_forget(sn_program *program);
 
-/* Of input i of what was read, as this process has it. */
-sn_type sn_step_type(const sn_context *ctx, const struct sn_saved *saved, size_t i);
-
 /* Where the elements are of value i of the state, then the rates, that a step was read with. */
 const void *sn_step_value(const sn_program *program, size_t i);
 

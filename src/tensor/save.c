@@ -1,8 +1,8 @@
 /* save.c - programs as bytes, and back: sn_program_save, sn_program_load. */
-#include "passes/parallel.h"
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
+#include "tensor/sharing.h"
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
@@ -93,7 +93,7 @@ static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *s
   SN_TRY(sn_arena_alloc(arena, n, sizeof *donate, (void **)&donate));
   bool any = false;
   for (size_t i = 0; i < p->n_inputs; i++) {
-    p->types[i] = sn_step_type(p->ctx, saved, i);
+    p->types[i] = sn_own_part(p->ctx, saved, i).type;
     p->donate[i] = donate[i] = saved->donate[i];
     any = any || donate[i];
   }
@@ -107,19 +107,6 @@ static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *s
   return sn_compile_cached(p->ctx, &saved->graph, &options, &p->compiled);
 }
 
-/* The step as this one of several processes runs it. */
-static sn_status share(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
-  const sn_graph whole = saved->graph;
-  sn_share how = {.ranks = ctx->processes.ranks,
-                  .rank = ctx->processes.rank,
-                  .split_state = ctx->processes.split_state,
-                  .n_state = saved->step.n_state};
-  SN_TRY(sn_arena_alloc(arena, how.n_state, sizeof *how.split, (void **)&how.split));
-  SN_TRY(sn_parallel_form(&whole, &how, arena, &saved->graph));
-  saved->step.split = how.split;
-  return SN_OK;
-}
-
 static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, size_t size,
                          bool is_step, sn_program **out) {
   sn_saved saved;
@@ -127,7 +114,7 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
   SN_TRY(sn_saved_read(bytes, size, arena, &saved));
   SN_FAIL_IF(&ctx->env, is_step && !saved.is_step, SN_ERR_ARGUMENT, NULL,
              "this saved program is no training step");
-  if (is_step && ctx->processes.ranks > 1) SN_TRY(share(ctx, arena, &saved));
+  if (is_step) SN_TRY(sn_share_step(ctx, arena, &saved));
   SN_TRY(sn_program_new(ctx, saved.n_inputs, saved.graph.n_outputs, &p));
   sn_status status = load_captured(p, &saved);
   if (!status) status = load_note(p, saved.note);

@@ -1,10 +1,10 @@
 /* training_step.c - training steps as saved programs: sn_step_save, sn_step_load. What a trainer has to
  * know of one is sn_step_info; it lies in an arena of its own, with the values of the first state,
  * which stay as they were: sn_step_init hands out copies. */
-#include "passes/parallel.h"
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
+#include "tensor/sharing.h"
 
 typedef struct sn_program_step {
   sn_arena arena;
@@ -58,30 +58,13 @@ sn_status sn_step_save(sn_program *p, const sn_step_parts *parts, const char *no
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static bool is_split(const sn_saved *saved, size_t i) {
-  return saved->is_step && saved->step.split && i < saved->step.n_state && saved->step.split[i];
-}
-
-sn_type sn_step_type(const sn_context *ctx, const sn_saved *saved, size_t i) {
-  return is_split(saved, i) ? sn_part_type(&saved->types[i], ctx->processes.ranks)
-                            : saved->types[i];
-}
-
-/* The elements of a value that this process has. */
-static sn_status load_own(sn_context *ctx, const sn_saved *saved, size_t i, sn_tensor **out) {
-  const sn_type type = sn_step_type(ctx, saved, i);
-  const char *elements = saved->step.values[i];
-  if (is_split(saved, i)) elements += (size_t)ctx->processes.rank * sn_type_bytes(&type);
-  return sn_load_value(ctx, &type, elements, out);
-}
-
 static sn_status describe(sn_program *p, const sn_saved *saved, sn_program_step *step) {
   const sn_saved_step *from = &saved->step;
   sn_step_input *inputs;
   SN_TRY(sn_arena_alloc(&step->arena, p->n_inputs, sizeof *inputs, (void **)&inputs));
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *type = &saved->types[i];
-    const int parts = is_split(saved, i) ? p->ctx->processes.ranks : 1;
+    const int parts = sn_own_part(p->ctx, saved, i).parts;
     inputs[i] = (sn_step_input){.dtype = type->dtype, .rank = type->rank, .parts = parts};
     memcpy(inputs[i].dims, type->dims, sizeof inputs[i].dims);
     SN_TRY(sn_arena_text(&step->arena, from->paths[i] ? from->paths[i] : "", &inputs[i].path));
@@ -102,8 +85,10 @@ sn_status sn_step_adopt(sn_program *p, const sn_saved *saved) {
   sn_arena_init(&p->step->arena, &p->ctx->env);
   SN_TRY(describe(p, saved, p->step));
   SN_TRY(sn_arena_alloc(&p->step->arena, n, sizeof *p->step->values, (void **)&p->step->values));
-  for (size_t i = 0; i < n; i++)
-    SN_TRY(load_own(p->ctx, saved, i, &p->step->values[i]));
+  for (size_t i = 0; i < n; i++) {
+    const sn_own own = sn_own_part(p->ctx, saved, i);
+    SN_TRY(sn_load_value(p->ctx, &own.type, own.elements, &p->step->values[i]));
+  }
   return SN_OK;
 }
 

@@ -1,0 +1,34 @@
+#include "passes/parallel.h"
+#include "tensor/sharing.h"
+
+sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
+  const sn_graph whole = saved->graph;
+  sn_share how = {.ranks = ctx->processes.ranks,
+                  .rank = ctx->processes.rank,
+                  .split_state = ctx->processes.split_state,
+                  .n_state = saved->step.n_state};
+  if (how.ranks <= 1) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, how.n_state, sizeof *how.split, (void **)&how.split));
+  SN_TRY(sn_parallel_form(&whole, &how, arena, &saved->graph));
+  saved->step.split = how.split;
+  return SN_OK;
+}
+
+static bool is_split(const sn_saved *saved, size_t i) {
+  return saved->is_step && saved->step.split && i < saved->step.n_state && saved->step.split[i];
+}
+
+static const void *elements_of(const sn_saved *saved, size_t i) {
+  const size_t n = saved->is_step ? saved->step.n_state + saved->step.n_rates : 0;
+  return i < n ? saved->step.values[i] : NULL;
+}
+
+sn_own sn_own_part(const sn_context *ctx, const sn_saved *saved, size_t i) {
+  sn_own own = {.type = saved->types[i], .elements = elements_of(saved, i), .parts = 1};
+  if (!is_split(saved, i)) return own;
+  own.parts = ctx->processes.ranks;
+  own.type = sn_part_type(&own.type, own.parts);
+  own.elements =
+      (const char *)own.elements + (size_t)ctx->processes.rank * sn_type_bytes(&own.type);
+  return own;
+}
