@@ -1,5 +1,6 @@
 // processes.mjs [--rounds N] [--only TEXT] [--ranks 1,2,4] - steps of sinter-train by several processes of one thread each, in turns: how
-// many a second they do together, and how much of the exchange is hidden behind work on a network that is made slow. Builds nothing:
+// many a second they do together, what each holds of the state, and how much of the exchange is hidden behind work on a network that is
+// made slow. The batch in blocks, with the state whole and split; and modules of sinter/parallel. Builds nothing:
 // node scripts/build.mjs native-mpi js comes first.
 // Where other programs share the cores, ratios are those of what the system gives to one process and to several.
 import { spawnSync } from 'node:child_process';
@@ -8,6 +9,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as sn from '../js/dist/index.js';
+import { pipelineParallel, tensorParallel } from '../js/dist/parallel.js';
 import { root } from '../scripts/lib/proc.mjs';
 import { median, table } from './report.mjs';
 
@@ -23,10 +25,23 @@ const cnn = () => nn.sequential(
 );
 const mlp = () => nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 128), nn.relu(), nn.linear(128, 10));
 
-/** slow: microseconds of a message and megabytes a second that SINTER_TRAIN_NETWORK plays. */
+const WIDTH = 512;
+const feed = (hidden) => nn.sequential(nn.linear(WIDTH, hidden), nn.gelu(), nn.linear(hidden, WIDTH));
+/** Four blocks 512-2048-512; each(): one of them. */
+const blocks = (each) => nn.sequential(...Array.from({ length: 4 }, each), nn.linear(WIDTH, 10));
+const residual = (inner) => nn.residual(nn.layerNorm(WIDTH), inner);
+const plain = () => blocks(() => residual(feed(4 * WIDTH)));
+const sideBySide = () => blocks(() => residual(tensorParallel(BLOCKS, feed(4 * WIDTH / BLOCKS))));
+const inLine = () => nn.sequential(pipelineParallel(BLOCKS, residual(feed(4 * WIDTH)), { parts: 8 }), nn.linear(WIDTH, 10));
+
+/** slow: microseconds of a message and megabytes a second that SINTER_TRAIN_NETWORK plays. shared: the module that processes share, in
+ *  place of the batch. */
 const MODELS = [
   { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 200, slow: '200 20' },
   { name: 'MLP 784-256-128-10, batch 512', module: mlp(), image: [784], batch: 512, steps: 150, slow: '200 200' },
+  { name: '4 blocks 512-2048-512, the batch of 128 in 4', module: plain(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
+  { name: '4 blocks 512-2048-512 side by side in 4, batch 128', module: plain(), shared: sideBySide(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
+  { name: '4 blocks 512-2048-512 one behind the other, batch 128 in 8', module: plain(), shared: inLine(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
 ];
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string', default: '' }, ranks: { type: 'string', default: '1,2,4' } } });
@@ -36,15 +51,15 @@ const folder = mkdtempSync(join(tmpdir(), 'sinter-processes-'));
 process.on('exit', () => rmSync(folder, { recursive: true }));
 
 /** The arguments that train a model. */
-const written = ({ name, module, image, batch, steps }, options) => {
-  const at = (suffix) => join(folder, `${name.slice(0, 3)}${suffix}`);
+const written = ({ name, image, batch, steps }, kind, module, options) => {
+  const at = (suffix) => join(folder, `${name.replaceAll(/\W/g, '')}${suffix}`);
   const [x, y] = [random.normal(random.key(1), [4 * batch, ...image]), letters(2, [4 * batch], 10)];
   const loss = (params, pictures, labels) => sn.softmaxCrossEntropy(module.apply(params, pictures), labels).mean();
   const step = sn.trainStep(loss, optim.adam({ lr: 1e-3 }), options);
   const some = [sn.zeros([batch, ...image]), sn.zeros([batch], { dtype: 'int32' })];
   writeFileSync(at('.x.npy'), sn.io.npy.encode(x));
   writeFileSync(at('.y.npy'), sn.io.npy.encode(y));
-  const file = at(`.${JSON.stringify(options)}.step`);
+  const file = at(`.${kind}.step`);
   writeFileSync(file, step.export(step.init(module.init(random.key(3))), ...some));
   return [file, '--data', at('.x.npy'), '--labels', at('.y.npy'), '--steps', String(steps), '--threads', '1'];
 };
@@ -56,30 +71,36 @@ const train = (ranks, args, env = {}) => {
   if (status !== 0) throw new Error(`${ranks} processes: ${stderr}`);
   const [, rate] = /, ([\d.]+) a second/.exec(stdout);
   const [, seconds, hidden] = /in ([\d.]+) s, (\d+) % of it behind/.exec(stdout) ?? [];
-  return { rate: Number(rate), exchange: Number(seconds ?? NaN), hidden: Number(hidden ?? NaN) };
+  const [, held] = /holds ([\d.]+) of/.exec(stdout) ?? [];
+  return { rate: Number(rate), exchange: Number(seconds ?? NaN), hidden: Number(hidden ?? NaN), held: Number(held ?? NaN) };
 };
 
 const RANKS = values.ranks.split(',').map(Number);
 const rounds = Number(values.rounds);
 console.log(`${availableParallelism()} cores, load ${loadavg().map((x) => x.toFixed(1)).join(' ')}; processes of one thread, medians of ${rounds} rounds`);
 for (const model of MODELS.filter(({ name }) => name.includes(values.only))) {
-  const [whole, shared] = [written(model, {}), written(model, { blocks: BLOCKS })];
+  const several = RANKS.filter((ranks) => ranks > 1);
+  const whole = written(model, 'whole', model.module, {});
+  const shared = written(model, 'shared', model.shared ?? model.module, model.shared ? {} : { blocks: BLOCKS });
   const variants = [
-    { name: '1, without blocks', run: () => train(1, whole) },
-    ...RANKS.map((ranks) => ({ name: `${ranks}`, run: () => train(ranks, shared) })),
-    ...RANKS.filter((ranks) => ranks > 1).map((ranks) => ({ name: `${ranks}, network of ${model.slow.replace(' ', ' us, ')} MB/s`, run: () => train(ranks, shared, { SINTER_TRAIN_NETWORK: model.slow }) })),
+    { name: '1, nothing shared', run: (env) => train(1, whole, env) },
+    ...RANKS.map((ranks) => ({ name: `${ranks}`, run: (env) => train(ranks, shared, env) })),
+    ...several.map((ranks) => ({ name: `${ranks}, state split`, run: (env) => train(ranks, [...shared, '--split-state'], env) })),
+    ...several.map((ranks) => ({ name: `${ranks}, network of ${model.slow.replace(' ', ' us, ')} MB/s`, run: (env) => train(ranks, shared, { ...env, SINTER_TRAIN_NETWORK: model.slow }) })),
   ];
   const made = variants.map(() => []);
+  for (const { run } of variants) run({ SINTER_CC_WAIT: '1' }); // the code of all is compiled and kept before one is timed
   for (let i = 0; i < rounds; i++) variants.forEach(({ run }, k) => made[k].push(run()));
   const of = (k, what) => median(made[k].map((one) => one[what]));
   const alone = made[1];
   const share = (x) => (Number.isNaN(x) ? '-' : `${x.toFixed(0)} %`);
-  console.log(`\n${model.name}, ${BLOCKS} blocks`);
+  const number = (x, digits) => (Number.isNaN(x) ? '-' : x.toFixed(digits));
+  console.log(`\n${model.name}`);
   console.log(table([
-    ['processes', 'steps/s', 'of one', 'exchange of a step, ms', 'behind work'],
+    ['processes', 'steps/s', 'of one', 'state, MB', 'exchange of a step, ms', 'behind work'],
     ...variants.map(({ name }, k) => [
       name, of(k, 'rate').toFixed(1), `${median(made[k].map(({ rate }, i) => rate / alone[i].rate)).toFixed(2)}x`,
-      Number.isNaN(of(k, 'exchange')) ? '-' : (1e3 * of(k, 'exchange') / model.steps).toFixed(2), share(of(k, 'hidden')),
+      number(of(k, 'held'), 1), number(1e3 * of(k, 'exchange') / model.steps, 2), share(of(k, 'hidden')),
     ]),
   ]));
   console.log(`load ${loadavg()[0].toFixed(1)}`);

@@ -24,7 +24,8 @@ typedef struct sn_share {
   int64_t ranks, rank;
   bool split_state; /* what only the update reads */
   size_t n_state;
-  bool *split; /* per value of the state, said by sn_parallel_form: inputs and results are parts of it (sn_part_type) */
+  /* Per value of the state: inputs and results are parts of it (sn_part_type). sn_parallel_form says which. */
+  bool *split;
 } sn_share;
 
 /* *to in arena, with all that it needs from from's. SN_ERR_UNSUPPORTED for a graph without shards, blocks that cannot be

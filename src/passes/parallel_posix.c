@@ -19,9 +19,9 @@ typedef struct walk {
   sn_build b;
   int64_t ranks, rank;
   sn_state_split split;
-  sn_id *map;      /* per node: the new one; SN_NONE of blocks, and of what there is in parts only */
-  sn_id *part;     /* per node: the part of this process, or SN_NONE */
-  blocks *of;      /* per node */
+  sn_id *map;  /* per node: the new one; SN_NONE of blocks, and of what there is in parts only */
+  sn_id *part; /* per node: the part of this process, or SN_NONE */
+  blocks *of;  /* per node */
   sn_id **results; /* per scan that was shared: of its last round */
   sn_id *scans;    /* and of those before it: the new scan, or SN_NONE */
   sn_id last_made; /* of the last round: see find_last_made; SN_NONE: there was none */
@@ -86,10 +86,9 @@ static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
   const int64_t own = type.dims[0] / w->ranks;
   const bool parted = w->map[x] == SN_NONE;
   type.dims[0] = own;
-  w->of[id] =
-      (blocks){.own = own,
-               .first = parted ? 0 : w->rank * own,
-               .whole = parted ? sn_build_reshape(&w->b, w->part[x], &type) : w->map[x]};
+  w->of[id] = (blocks){.own = own,
+                       .first = parted ? 0 : w->rank * own,
+                       .whole = parted ? sn_build_reshape(&w->b, w->part[x], &type) : w->map[x]};
   return w->b.status;
 }
 

@@ -25,6 +25,7 @@ typedef struct sn_state_split {
   uint8_t *whole;  /* per node: somebody reads all of it */
 } sn_state_split;
 
-sn_status sn_state_split_find(const sn_graph *g, const sn_share *share, sn_arena *arena, sn_state_split *out);
+sn_status sn_state_split_find(const sn_graph *g, const sn_share *share, sn_arena *arena,
+                              sn_state_split *out);
 
 #endif

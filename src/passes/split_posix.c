@@ -6,7 +6,7 @@ typedef struct search {
   const sn_graph *g;
   const sn_share *share;
   uint8_t *can;    /* per node: it could be made in parts */
-  uint8_t *shared; /* per node: processes make it of blocks of their own, and it keeps their parts */
+  uint8_t *shared; /* per node: made of blocks of their own, in parts */
   uint8_t *leaks;  /* per node: something reads it whole, on the way to no result */
   uint8_t *parted; /* per node: it has to be made in parts, as a part of the state is in it */
   uint8_t *wanted; /* per node: somebody reads its part */
@@ -136,7 +136,8 @@ static sn_status marks(const search *s, sn_arena *arena, uint8_t **out) {
   return SN_OK;
 }
 
-sn_status sn_state_split_find(const sn_graph *g, const sn_share *share, sn_arena *arena, sn_state_split *out) {
+sn_status sn_state_split_find(const sn_graph *g, const sn_share *share, sn_arena *arena,
+                              sn_state_split *out) {
   search s = {.g = g, .share = share, .out = out};
   uint8_t **const of[] = {&out->blocks, &out->own, &out->whole, &s.can,
                           &s.shared,    &s.leaks,  &s.parted,   &s.wanted};

@@ -183,8 +183,8 @@ static void check(void (*make)(making *s), const expected *cases, size_t n) {
   for (size_t i = 0; i < n; i++) train_as(bytes, size, &alone, &cases[i]);
   free(bytes);
 }
-#define CHECK(make, ...)                         \
-  check(make, (const expected[]){__VA_ARGS__},   \
+#define CHECK(make, ...)                       \
+  check(make, (const expected[]){__VA_ARGS__}, \
         sizeof((const expected[]){__VA_ARGS__}) / sizeof(expected))
 
 enum { W = IN * OUT, PRODUCT = ROWS * OUT };
