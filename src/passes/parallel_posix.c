@@ -79,13 +79,14 @@ static sn_status check_count(const walk *w, int64_t n) {
   return SN_OK;
 }
 
+/* Who is not shared reads all of it. */
 static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
   sn_type type = w->from->nodes[id].type;
-  if (w->of[x].own || *sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
-  SN_TRY(check_count(w, type.dims[0]));
+  if (w->split.blocks[x]) return refuse(w, id);
   const int64_t own = type.dims[0] / w->ranks;
   const bool parted = w->map[x] == SN_NONE;
   type.dims[0] = own;
+  w->map[id] = w->map[x];
   w->of[id] = (blocks){.own = own,
                        .first = parted ? 0 : w->rank * own,
                        .whole = parted ? sn_build_reshape(&w->b, w->part[x], &type) : w->map[x]};
@@ -97,7 +98,7 @@ static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
 /* The own blocks of input k of a scan, which may be a stack that all processes have. */
 static blocks stack_of(const walk *w, sn_id id, size_t k, int64_t own) {
   const sn_id x = sn_graph_inputs(w->from, id)[k];
-  if (w->of[x].own) return w->of[x];
+  if (w->split.blocks[x]) return w->of[x];
   return (blocks){.own = own, .first = w->rank * own, .whole = w->map[x]};
 }
 
@@ -128,11 +129,14 @@ static sn_status share_scan(walk *w, sn_id id, const sn_control *c, int64_t own)
   SN_TRY(
       sn_arena_alloc(w->from->arena, c->n_results, sizeof **w->results, (void **)&w->results[id]));
   for (size_t k = 0; k < node->n_inputs; k++) {
-    const bool stack = k < c->n_stacks;
+    if (k >= c->n_stacks) {
+      inputs[k] = last[k] = w->map[sn_graph_inputs(w->from, id)[k]];
+      if (last[k] == SN_NONE) return refuse(w, id);
+      continue;
+    }
     const blocks p = stack_of(w, id, k, own);
-    if (!stack && w->of[sn_graph_inputs(w->from, id)[k]].own) return refuse(w, id);
-    inputs[k] = !stack ? p.whole : own > 1 ? but_last(w, &p) : SN_NONE;
-    last[k] = stack ? block(w, &p, own - 1) : p.whole;
+    inputs[k] = own > 1 ? but_last(w, &p) : SN_NONE;
+    last[k] = block(w, &p, own - 1);
   }
   int64_t attrs[SN_MAX_ATTRS];
   memcpy(attrs, sn_graph_attrs(w->from, id), node->n_attrs * sizeof *attrs);
@@ -147,16 +151,10 @@ static sn_status share_scan(walk *w, sn_id id, const sn_control *c, int64_t own)
   return find_last_made(w, w->results[id], c->n_results);
 }
 
-static sn_status meet_scan(walk *w, sn_id id, bool *shared) {
+static sn_status meet_scan(walk *w, sn_id id) {
   const sn_control c = sn_graph_control(w->from, id);
-  const sn_id *x = sn_graph_inputs(w->from, id);
-  int64_t own = 0;
-  for (size_t k = 0; k < c.n_carries + c.n_stacks; k++)
-    if (w->of[x[k]].own) own = w->of[x[k]].own;
-  *shared = own > 0;
-  if (!own) return SN_OK;
-  if (c.n_carries || c.length != own * w->ranks) return refuse(w, id);
-  return share_scan(w, id, &c, own);
+  SN_TRY(check_count(w, c.length));
+  return share_scan(w, id, &c, c.length / w->ranks);
 }
 
 static sn_status meet_result(walk *w, sn_id id, sn_id scan) {
@@ -178,6 +176,7 @@ static sn_status share_elementwise(walk *w, sn_id id) {
   sn_type type = node->type;
   blocks of[SN_MAX_ARITY], *made = &w->of[id];
   sn_id x[SN_MAX_ARITY];
+  SN_TRY(check_count(w, type.dims[0]));
   *made = (blocks){.own = type.dims[0] / w->ranks, .whole = SN_NONE, .but_last = SN_NONE};
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     of[k] = stack_of(w, id, k, made->own);
@@ -224,9 +223,11 @@ static sn_id reduce(walk *w, sn_id own, int64_t parts) {
   return sn_build_op(&w->b, SN_OP_all_reduce, &own, 1, (int64_t[]){0, w->ranks, parts}, 3, NULL);
 }
 
-static sn_status exchange(walk *w, sn_id id, const blocks *p) {
+static sn_status exchange(walk *w, sn_id id, sn_id x) {
+  const blocks *p = &w->of[x];
   const bool sums = w->from->nodes[id].op == SN_OP_all_reduce;
   if (*sn_graph_attrs(w->from, id) != 0) return refuse(w, id);
+  SN_TRY(check_count(w, w->from->nodes[x].type.dims[0]));
   w->map[id] = read_later(w, sums ? reduce(w, sum_own(w, p), 1) : gather(w, all_own(w, p)));
   return w->b.status;
 }
@@ -279,7 +280,7 @@ static sn_status make_elementwise_part(walk *w, sn_id id) {
 static sn_status meet_part(walk *w, sn_id id) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
-  if (x != SN_NONE && w->of[x].own)
+  if (x != SN_NONE && w->split.blocks[x])
     w->part[id] = part_of_exchange(w, id, &w->of[x]);
   else if (node->op == SN_OP_reshape)
     w->part[id] = part_of(w, x);
@@ -298,8 +299,8 @@ static sn_status copy_node(walk *w, sn_id id) {
   sn_id *inputs;
   SN_TRY(sn_arena_alloc(w->from->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
   for (uint32_t k = 0; k < node->n_inputs; k++) {
-    if (w->of[x[k]].own) return refuse(w, id);
     inputs[k] = w->map[x[k]];
+    if (inputs[k] == SN_NONE) return refuse(w, id);
   }
   return sn_graph_append(w->b.graph, node->op, inputs, node->n_inputs, sn_graph_attrs(w->from, id),
                          node->n_attrs, &node->type, &w->map[id]);
@@ -312,16 +313,14 @@ static bool is_exchange(const sn_node *node) {
 static sn_status meet(walk *w, sn_id id) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
-  bool shared = false;
   w->map[id] = w->part[id] = SN_NONE;
   w->b.origin = w->b.graph->origin = node->origin;
   if (w->split.own[id]) return meet_part(w, id);
-  if (node->op == SN_OP_shard) return meet_shard(w, id, x);
-  if (node->op == SN_OP_scan) SN_TRY(meet_scan(w, id, &shared));
-  if (node->op == SN_OP_result && w->results[x]) return meet_result(w, id, x);
-  if (is_exchange(node) && w->of[x].own) return exchange(w, id, &w->of[x]);
-  if (w->split.blocks[id] && sn_op_is_elementwise(node->op)) return share_elementwise(w, id);
-  return shared ? SN_OK : copy_node(w, id);
+  if (node->op == SN_OP_shard && w->split.blocks[id]) return meet_shard(w, id, x);
+  if (is_exchange(node) && w->split.blocks[x]) return exchange(w, id, x);
+  if (!w->split.blocks[id]) return copy_node(w, id);
+  if (node->op == SN_OP_scan) return meet_scan(w, id);
+  return node->op == SN_OP_result ? meet_result(w, id, x) : share_elementwise(w, id);
 }
 
 /* The results: of the state that is split, parts. */
@@ -332,14 +331,18 @@ static sn_id result(const walk *w, const sn_share *share, size_t i) {
 }
 
 static sn_status check_whole(const walk *w) {
+  const sn_graph *g = w->from;
   bool any = false;
-  for (sn_id id = 0; id < w->from->n_nodes; id++) any = any || w->of[id].own;
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    any = any || (g->nodes[id].op == SN_OP_scan && w->split.blocks[id]);
   SN_FAIL_IF(w->from->env, !any, SN_ERR_UNSUPPORTED, NULL,
              "it was made for one process" SN_HINT
-             "trainStep(loss, optimizer, { blocks: %lld }) makes a step that %lld processes share",
+             "trainStep(loss, optimizer, { blocks: %lld }) makes a step that %lld processes share; "
+             "so do modules of sinter/parallel that are in no loop",
              (long long)w->ranks, (long long)w->ranks);
-  for (size_t i = 0; i < w->from->n_outputs; i++)
-    if (w->of[w->from->outputs[i]].own) return refuse(w, w->from->outputs[i]);
+  for (size_t i = 0; i < g->n_outputs; i++)
+    if (w->map[g->outputs[i]] == SN_NONE && w->part[g->outputs[i]] == SN_NONE)
+      return refuse(w, g->outputs[i]);
   return SN_OK;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "graph/regions.h"
+
 typedef struct search {
   const sn_graph *g;
   const sn_share *share;
@@ -44,11 +46,37 @@ static bool keeps_parts(const search *s, sn_id id) {
 
 /* ---- from inputs to results ------------------------------------------------------------------ */
 
+/* Blocks lie along the first axis. */
+static bool is_shard(const search *s, sn_id id) {
+  return s->g->nodes[id].op == SN_OP_shard && *sn_graph_attrs(s->g, id) == 0;
+}
+
+static bool is_stack(const search *s, sn_id id, uint32_t k) {
+  const sn_control c = sn_graph_control(s->g, id);
+  return !c.n_carries && k < c.n_stacks;
+}
+
+/* A loop is shared that has nothing from round to round, and blocks to go through. */
+static bool is_shared_loop(const search *s, sn_id id) {
+  bool any = false;
+  for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++)
+    any = any || (is_stack(s, id, k) && s->out->blocks[inputs_of(s, id)[k]]);
+  return any;
+}
+
 static bool is_blocks(const search *s, sn_id id) {
   const sn_op op = s->g->nodes[id].op;
-  if (op == SN_OP_shard) return true;
-  const bool passes = op == SN_OP_scan || op == SN_OP_result || sn_op_is_elementwise(op);
-  return passes && any_input(s, id, s->out->blocks);
+  if (op == SN_OP_shard) return is_shard(s, id);
+  if (op == SN_OP_scan) return is_shared_loop(s, id);
+  return (op == SN_OP_result || sn_op_is_elementwise(op)) && any_input(s, id, s->out->blocks);
+}
+
+/* Input k is of blocks, and the node wants those of this process alone. */
+static bool reads_blocks(const search *s, sn_id id, uint32_t k) {
+  const sn_op op = s->g->nodes[id].op;
+  if (!s->out->blocks[inputs_of(s, id)[k]]) return false;
+  if (op == SN_OP_all_gather || op == SN_OP_all_reduce) return true;
+  return s->out->blocks[id] && (op != SN_OP_scan || is_stack(s, id, k));
 }
 
 static bool can_be_parted(const search *s, sn_id id) {
@@ -81,9 +109,10 @@ static void find_leaks(search *s) {
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;)
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
       const sn_id x = inputs_of(s, id)[k];
-      const bool reads_own = g->nodes[id].op == SN_OP_shard && state_of(s, x) >= 0;
-      const bool keeps = s->can[id] && keeps_parts(s, id) && !s->leaks[id];
-      if (!reads_own && !keeps) s->leaks[x] = 1;
+      const bool passes = is_shard(s, id) && state_of(s, x) >= 0 &&
+                          g->nodes[id].type.dims[0] % s->share->ranks == 0;
+      const bool keeps = passes || (s->can[id] && keeps_parts(s, id));
+      if (!reads_blocks(s, id, k) && !(keeps && !s->leaks[id])) s->leaks[x] = 1;
     }
 }
 
@@ -108,8 +137,8 @@ static void find_parted(search *s) {
 static void ask(const search *s, sn_id id) {
   for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++) {
     const sn_id x = inputs_of(s, id)[k];
-    const bool reads_own = s->g->nodes[id].op == SN_OP_shard && s->parted[x];
-    if (s->out->blocks[x] || reads_own) continue;
+    const bool reads_own = is_shard(s, id) && s->parted[x];
+    if (reads_blocks(s, id, k) || reads_own) continue;
     if (s->out->own[id] && s->can[x])
       s->wanted[x] = 1;
     else

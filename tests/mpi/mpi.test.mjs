@@ -104,6 +104,8 @@ const MODELS = {
   'side by side, in bfloat16': () => wide({ precision: 'bfloat16' }),
   'one behind the other, 2 parts': () => deep(2, {}),
   'one behind the other, 8 parts': () => deep(8, { clipNorm: 0.5 }),
+  'side by side in 4 blocks': () => wide({ blocks: 4 }),
+  'one behind the other in 4 blocks': () => deep(1, { blocks: 4 }),
 };
 
 const batches = (set) =>
@@ -379,6 +381,7 @@ test('what is wrong for all is said once', async () => {
     [3, args, 3, /4 blocks cannot be shared by 3 processes/],
     [8, args, 3, /4 blocks cannot be shared by 8 processes/],
     [2, await exported(mlp({})), 3, /it was made for one process; .*blocks: 2/],
+    [2, await exported(deep(1, { accumulate: 2 })), 3, /it was made for one process; .*sinter\/parallel that are in no loop/],
     [2, ['/no/step', '--steps', 1], 3, /cannot read \/no\/step/],
     [2, [...args, '--out', '/no/folder/out'], 5, /cannot write \/no\/folder\/out/],
   ];

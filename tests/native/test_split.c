@@ -52,8 +52,8 @@ static void make_of_data(making *s, bool clips) {
 static void make_of_rows(making *s) { make_of_data(s, false); }
 static void make_clipped(making *s) { make_of_data(s, true); }
 
-/* Of products: the sum of x w[i] v[i], and b for all. */
-static void make_of_products(making *s) {
+/* Of products: the sum of x w[i] v[i], and b for all. decays: the squares of w count, too. */
+static void make_of_modules(making *s, bool decays) {
   value_and_momentum(s, DIMS(BLOCKS, IN, HIDDEN));
   value_and_momentum(s, DIMS(BLOCKS, HIDDEN, OUT));
   value_and_momentum(s, DIMS(OUT));
@@ -67,10 +67,14 @@ static void make_of_products(making *s) {
   assert_int_equal(sn_scan(f.ctx, &body, 0, parts, BLOCKS, false, &each), SN_OK);
   sn_tensor *y = sn_add(sn_all_reduce(each, 0), s->state[4]);
   s->loss = sn_sum(sn_square(y), SN_ALL_AXES, false);
+  if (decays) s->loss = sn_add(s->loss, sn_sum(sn_square(s->state[0]), SN_ALL_AXES, false));
   sn_tensor *values[] = {s->state[0], s->state[2], s->state[4]};
   assert_int_equal(sn_gradients(s->loss, values, 3, slopes), SN_OK);
   for (size_t k = 0; k < 3; k++) update(s, 2 * k, slopes[k]);
 }
+
+static void make_of_products(making *s) { make_of_modules(s, false); }
+static void make_decaying(making *s) { make_of_modules(s, true); }
 
 static uint8_t *save_made(const making *s, size_t *size) {
   static const char *const paths[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
@@ -214,11 +218,20 @@ static void parameters_of_blocks_are_split(void **state) {
         {true, 4, "ssss--", {PRODUCT, 0, 0}});
 }
 
+/* What reads w whole has it gathered behind each update; its momentum stays in parts. */
+static void parameters_that_are_read_whole_are_gathered(void **state) {
+  (void)state;
+  enum { ALL_W = BLOCKS * IN * HIDDEN };
+  CHECK(make_decaying, {false, 2, "-sss--", {PRODUCT, 0, ALL_W / 2}},
+        {false, 4, "-sss--", {PRODUCT, 0, ALL_W / 4}});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(momentum_is_split_on_request),
       TEST(what_is_read_whole_is_summed_for_all),
       TEST(parameters_of_blocks_are_split),
+      TEST(parameters_that_are_read_whole_are_gathered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
