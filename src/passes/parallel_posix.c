@@ -237,7 +237,7 @@ static sn_status exchange(walk *w, sn_id id, sn_id x) {
 static sn_id reshaped(walk *w, sn_id x, int64_t rank, const int64_t *dims) {
   if (w->b.status) return SN_NONE;
   sn_type type = {.dtype = sn_build_type(&w->b, x)->dtype, .rank = (int)rank};
-  memcpy(type.dims, dims, (size_t)rank * sizeof *dims);
+  for (int64_t i = 0; i < rank; i++) type.dims[i] = dims[i];
   return sn_build_reshape(&w->b, x, &type);
 }
 
