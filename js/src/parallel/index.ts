@@ -7,5 +7,6 @@
 // A process has the parameters of its own modules alone, their gradients and what the optimizer keeps of them; what travels
 // are the values between modules. Of 1, 2, 4 .. processes the bits are the same in strict mode: docs/train.md.
 
+export type { Member, MemberOptions } from './stacked.js';
 export { tensorParallel } from './tensor.js';
 export { pipelineParallel, type PipelineOptions } from './pipeline.js';

@@ -1,4 +1,4 @@
-// n modules one behind the other, through which a batch goes in m parts (Huang et al. 2019, GPipe):
+// n modules one behind the other, through which a batch goes in m parts (Huang et al. 2019, GPipe).
 //
 //   tick        0    1    2    3    4
 //   module 0   [0]  [1]  [2]                 in brackets: the part of the batch

@@ -4,7 +4,7 @@ import { SinterError, UnsupportedError, arange, internals, random, scan, stack, 
 
 const { checkInteger, shown } = internals;
 
-/** What is done here of a module: sn.nn.Module. */
+/** What is asked of a module: those of sn.nn that have no state are such, and so is what is made of them here. */
 export interface Member<P> {
   readonly name?: string;
   readonly hasState?: false;
@@ -12,7 +12,7 @@ export interface Member<P> {
   apply(params: P, x: Tensor, options?: MemberOptions): Tensor;
 }
 
-/** What modules may get besides parameters and input; each draws its own random numbers. */
+/** What modules may get besides parameters and input. Each of the n draws its own random numbers from the key. */
 export interface MemberOptions {
   key?: Tensor | undefined;
   train?: boolean;
