@@ -95,9 +95,9 @@ typedef struct sn_allocator {
 
 /* What an exchange brings. */
 typedef enum sn_exchange_kind {
-  SN_EXCHANGE_SUM,     /* the sum over all processes of what they give */
-  SN_EXCHANGE_OWN_SUM, /* of that sum this process's part: the rank-th of as many equal ones as there are processes */
-  SN_EXCHANGE_ALL      /* all that they give, in the order of their ranks */
+  SN_EXCHANGE_ALL_REDUCE,     /* the sum over all processes of what they give */
+  SN_EXCHANGE_REDUCE_SCATTER, /* of that sum this process's part: the rank-th of as many equal ones as there are processes */
+  SN_EXCHANGE_ALL_GATHER      /* all that they give, in the order of their ranks */
 } sn_exchange_kind;
 
 /* One exchange with the other processes, of a run. */
@@ -109,9 +109,9 @@ typedef struct sn_exchange {
   void *to;         /* nobody looks at it before finish has returned */
 } sn_exchange;
 
-/* The processes that run a step together, each with a part of its blocks (trainStep's option `blocks`, sinter/parallel). How they talk to
- * each other is the program's own: sinter-train has them over MPI. All processes start the same exchanges in the same
- * order. Sums are those of a binary tree: of neighbours, then of pairs of them ... Functions return SN_OK, or the status
+/* The processes that run a step together, each with a part of its blocks (trainStep's option `blocks`, sinter/parallel).
+ * How they talk to each other is the program's own: sinter-train has them over MPI. All processes start the same exchanges
+ * in the same order. Sums are those of a binary tree: of neighbours, then of pairs of them ... Functions return SN_OK, or the status
  * that the run ends with. They are called by the thread that runs the program, one at a time. */
 typedef struct sn_processes {
   int ranks, rank; /* 0 <= rank < ranks */

@@ -13,6 +13,8 @@
  * graph itself: exchanges begin as soon as their blocks are there, while it goes on with others. What they bring is read
  * when it has ended.
  *
+ * What is not shared, as a loop with a carry, reads all of a shard: it means there what it means in one process.
+ *
  * What the update alone reads may be split between the processes: split.h. */
 #ifndef SN_PASSES_PARALLEL_H
 #define SN_PASSES_PARALLEL_H

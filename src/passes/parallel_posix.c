@@ -7,7 +7,7 @@
 
 /* What this process has of a value of n blocks. */
 typedef struct blocks {
-  int64_t own;    /* m, so many of them; 0: the value is whole */
+  int64_t own;    /* m, so many of them */
   int64_t first;  /* which they are of ... */
   sn_id whole;    /* ... the value that they are part of, or SN_NONE: they are ... */
   sn_id but_last; /* ... these, along the first axis (SN_NONE: m is 1), ... */
@@ -369,4 +369,8 @@ sn_status sn_parallel_form(const sn_graph *from, const sn_share *share, sn_arena
   to->n_outputs = from->n_outputs;
   for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = result(&w, share, i);
   return SN_OK;
+}
+
+sn_type sn_part_type(const sn_type *whole, int64_t ranks) {
+  return (sn_type){.dtype = whole->dtype, .rank = 1, .dims = {sn_type_size(whole) / ranks}};
 }

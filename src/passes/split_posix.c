@@ -15,10 +15,6 @@ typedef struct search {
   sn_state_split *out;
 } search;
 
-sn_type sn_part_type(const sn_type *whole, int64_t ranks) {
-  return (sn_type){.dtype = whole->dtype, .rank = 1, .dims = {sn_type_size(whole) / ranks}};
-}
-
 static const sn_id *inputs_of(const search *s, sn_id id) { return sn_graph_inputs(s->g, id); }
 
 /* The number of a value of the state, or -1. */

@@ -63,8 +63,8 @@ sn_status sn_exchange_before(const sn_exchanges *e, const sn_processes *with, si
 }
 
 static sn_exchange_kind kind_of(const sn_group *group) {
-  if (group->call.op == SN_OP_all_gather) return SN_EXCHANGE_ALL;
-  return group->call.options[2] == 1 ? SN_EXCHANGE_SUM : SN_EXCHANGE_OWN_SUM;
+  if (group->call.op == SN_OP_all_gather) return SN_EXCHANGE_ALL_GATHER;
+  return group->call.options[2] == 1 ? SN_EXCHANGE_ALL_REDUCE : SN_EXCHANGE_REDUCE_SCATTER;
 }
 
 sn_status sn_exchange_start(sn_exchanges *e, const sn_processes *with, void *const *values,

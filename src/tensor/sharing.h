@@ -11,8 +11,8 @@ sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved);
 /* What a process has of an input. */
 typedef struct sn_own {
   sn_type type;
-  const void *elements; /* of the first state, and of rates; else NULL */
-  int parts;            /* it is one of so many */
+  int parts;     /* it is one of so many */
+  size_t offset; /* bytes of the whole before it */
 } sn_own;
 
 sn_own sn_own_part(const sn_context *ctx, const sn_saved *saved, size_t i);

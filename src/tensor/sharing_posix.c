@@ -18,17 +18,11 @@ static bool is_split(const sn_saved *saved, size_t i) {
   return saved->is_step && saved->step.split && i < saved->step.n_state && saved->step.split[i];
 }
 
-static const void *elements_of(const sn_saved *saved, size_t i) {
-  const size_t n = saved->is_step ? saved->step.n_state + saved->step.n_rates : 0;
-  return i < n ? saved->step.values[i] : NULL;
-}
-
 sn_own sn_own_part(const sn_context *ctx, const sn_saved *saved, size_t i) {
-  sn_own own = {.type = saved->types[i], .elements = elements_of(saved, i), .parts = 1};
+  sn_own own = {.type = saved->types[i], .parts = 1};
   if (!is_split(saved, i)) return own;
   own.parts = ctx->processes.ranks;
   own.type = sn_part_type(&own.type, own.parts);
-  own.elements =
-      (const char *)own.elements + (size_t)ctx->processes.rank * sn_type_bytes(&own.type);
+  own.offset = (size_t)ctx->processes.rank * sn_type_bytes(&own.type);
   return own;
 }

@@ -87,7 +87,8 @@ sn_status sn_step_adopt(sn_program *p, const sn_saved *saved) {
   SN_TRY(sn_arena_alloc(&p->step->arena, n, sizeof *p->step->values, (void **)&p->step->values));
   for (size_t i = 0; i < n; i++) {
     const sn_own own = sn_own_part(p->ctx, saved, i);
-    SN_TRY(sn_load_value(p->ctx, &own.type, own.elements, &p->step->values[i]));
+    const char *elements = saved->step.values[i];
+    SN_TRY(sn_load_value(p->ctx, &own.type, elements + own.offset, &p->step->values[i]));
   }
   return SN_OK;
 }

@@ -28,7 +28,7 @@ static void bring(const member *m, const sn_exchange *x) {
   const int ranks = m->all->ranks, rank = m->process.rank;
   const size_t bytes = x->count * sn_dtype_bytes(x->dtype);
   const size_t part = x->count / (size_t)ranks, own = part * (size_t)rank;
-  if (x->kind == SN_EXCHANGE_ALL) {
+  if (x->kind == SN_EXCHANGE_ALL_GATHER) {
     for (int r = 0; r < ranks; r++)
       memcpy((char *)x->to + (size_t)r * bytes, m->all->given[r], bytes);
     return;
@@ -37,14 +37,14 @@ static void bring(const member *m, const sn_exchange *x) {
     float of[MOST_RANKS], *to = x->to;
     for (int r = 0; r < ranks; r++) of[r] = ((const float *)m->all->given[r])[i];
     const float sum = sum_in_pairs(of, ranks, 1);
-    if (x->kind == SN_EXCHANGE_SUM) to[i] = sum;
-    if (x->kind == SN_EXCHANGE_OWN_SUM && i >= own && i < own + part) to[i - own] = sum;
+    if (x->kind == SN_EXCHANGE_ALL_REDUCE) to[i] = sum;
+    if (x->kind == SN_EXCHANGE_REDUCE_SCATTER && i >= own && i < own + part) to[i - own] = sum;
   }
 }
 
 static sn_status start(void *user, const sn_exchange *x, uint64_t *ticket) {
   member *m = user;
-  if (x->kind != SN_EXCHANGE_ALL && x->dtype != SN_F32) return SN_ERR_UNSUPPORTED;
+  if (x->kind != SN_EXCHANGE_ALL_GATHER && x->dtype != SN_F32) return SN_ERR_UNSUPPORTED;
   m->all->given[m->process.rank] = x->from;
   pthread_barrier_wait(&m->all->barrier);
   bring(m, x);

@@ -9,8 +9,8 @@
  *
  * A sum: process r gets the r-th part of the bucket of every process, adds them up in pairs of neighbours, and gives the
  * sum to all. Each sends 2 (R - 1) / R of the bucket, and every number is added in one place: the bits are those of the
- * tree, and equal everywhere. Of an own sum the parts are those of each piece, and stay where they were added: half as
- * much is sent. Floats that travel as bfloat16 are rounded before each of the two ways, and added as floats
+ * tree, and equal everywhere. Of a reduce-scatter the parts are those of each piece, and stay where they were added: half
+ * as much is sent. Floats that travel as bfloat16 are rounded before each of the two ways, and added as floats
  * between them: equal everywhere too, but not the same for other numbers of processes. */
 #include "collectives_mpi.h"
 
@@ -153,7 +153,7 @@ static void give_back(const bucket *b, const char *sums) {
   }
 }
 
-static double exchange_sum(const bucket *b) {
+static double all_reduce(const bucket *b) {
   const size_t n = (size_t)all.ranks, count = (b->count + n - 1) / n;
   const size_t bytes = count * element_bytes(b);
   check_size(bytes);
@@ -184,7 +184,7 @@ static char *by_ranks(const bucket *b, size_t n) {
   return out;
 }
 
-static double exchange_own_sum(const bucket *b) {
+static double reduce_scatter(const bucket *b) {
   const size_t n = (size_t)all.ranks, count = b->count / n;
   check_size(count * element_bytes(b));
   char *mine = by_ranks(b, n), *sum = sum_own_part(b, mine, n, count), *from = sum;
@@ -198,7 +198,7 @@ static double exchange_own_sum(const bucket *b) {
   return (double)(n - 1) * (double)count * (double)element_bytes(b);
 }
 
-static double exchange_all(const bucket *b) {
+static double all_gather(const bucket *b) {
   const size_t n = (size_t)all.ranks, size = sn_dtype_bytes(b->dtype), bytes = b->count * size;
   check_size(bytes);
   char *given = allocate(n, bytes), *from = given;
@@ -215,11 +215,11 @@ static double exchange_all(const bucket *b) {
 
 /* As long as a network takes that has this latency and bandwidth: two rounds of messages for a sum, one else. */
 static double exchange(const bucket *b) {
-  static double (*const of[])(const bucket *) = {[SN_EXCHANGE_SUM] = exchange_sum,
-                                                 [SN_EXCHANGE_OWN_SUM] = exchange_own_sum,
-                                                 [SN_EXCHANGE_ALL] = exchange_all};
+  static double (*const of[])(const bucket *) = {[SN_EXCHANGE_ALL_REDUCE] = all_reduce,
+                                                 [SN_EXCHANGE_REDUCE_SCATTER] = reduce_scatter,
+                                                 [SN_EXCHANGE_ALL_GATHER] = all_gather};
   const double begin = now(), bytes = of[b->kind](b);
-  const int rounds = b->kind == SN_EXCHANGE_SUM ? 2 : 1;
+  const int rounds = b->kind == SN_EXCHANGE_ALL_REDUCE ? 2 : 1;
   rest(begin + all.latency * rounds + all.seconds_per_byte * bytes - now());
   return bytes;
 }
@@ -284,7 +284,7 @@ static void add(bucket *b, const sn_exchange *x, uint64_t ticket) {
     feedback_round(&all.given, all.n_sums, x->from, x->count, (uint16_t *)(void *)to);
   else
     memcpy(to, x->from, x->count * size);
-  all.n_sums += x->kind != SN_EXCHANGE_ALL;
+  all.n_sums += x->kind != SN_EXCHANGE_ALL_GATHER;
   all.bytes += x->count * size;
   b->count += x->count;
   b->pieces[b->n_pieces++] = (piece){x->to, x->count};
@@ -297,7 +297,7 @@ static sn_status start(void *user, const sn_exchange *x, uint64_t *ticket) {
   if (all.open && (x->kind != all.open->kind || x->dtype != all.open->dtype)) hand_over();
   if (!all.open) {
     all.open = allocate(1, sizeof *all.open);
-    const bool sum = x->kind != SN_EXCHANGE_ALL;
+    const bool sum = x->kind != SN_EXCHANGE_ALL_GATHER;
     *all.open = (bucket){.dtype = x->dtype,
                          .kind = x->kind,
                          .rounded = all.rounding && sum && x->dtype == SN_F32,
