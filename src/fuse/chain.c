@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fuse/chain_fit.h"
 #include "fuse/fuse.h"
 #include "fuse/group_visit.h"
 #include "fuse/in_place.h"
@@ -19,15 +20,13 @@
 /* Groups that are looked at from the first member on: bounds the compiler's work. */
 enum { REACH = 64 };
 
-/* What a value is to the chain being looked for: of a contraction BESIDE it, nobody has read. */
-enum { OUTSIDE, INSIDE, LATE, BESIDE, STATES };
-
 typedef struct finder {
   sn_groups *groups;
   sn_arena *arena, *scratch;
+  sn_chain_fit fit;             /* the chain being looked for */
   uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
-  uint8_t *state;               /* per value */
-  uint32_t *writer;             /* per value BESIDE: its group's place */
+  uint8_t *state;               /* per value: sn_chain_state */
+  uint32_t *writer;             /* per value SN_CHAIN_BESIDE: its group's place */
   bool *is_local;               /* per value, of the chain being made */
   sn_value_set set;             /* of the groups being looked at */
   uint8_t *hidden;              /* per node: sn_hidden */
@@ -35,8 +34,6 @@ typedef struct finder {
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
   uint32_t n_members;
-  int outer;
-  int64_t dims[SN_MAX_RANK];
 } finder;
 
 /* ---- what a group touches -------------------------------------------------------------------- */
@@ -77,108 +74,6 @@ static sn_status mark_writes(finder *f, uint32_t value, bool write, void *user) 
   return SN_OK;
 }
 
-/* ---- in step --------------------------------------------------------------------------------- */
-
-static int64_t outer_points(const finder *f) {
-  int64_t n = 1;
-  for (int i = 0; i < f->outer; i++) n *= f->dims[i];
-  return n;
-}
-
-/* Elements of the value at one outer index. */
-static int64_t row_elements(const finder *f, uint32_t value) {
-  return sn_type_size(&f->groups->values[value].type) / outer_points(f);
-}
-
-/* Whether walking dims by strides from offset on stays in [0, size). */
-static bool stays_within(int64_t offset, const int64_t *dims, const int64_t *strides, int rank,
-                         int64_t size) {
-  int64_t low = offset, high = offset;
-  for (int i = 0; i < rank; i++) *(strides[i] < 0 ? &low : &high) += (dims[i] - 1) * strides[i];
-  return low >= 0 && high < size;
-}
-
-static bool in_step(const finder *f, const sn_touch *touch) {
-  const sn_operand *o = touch->operand;
-  const int64_t size = row_elements(f, o->value);
-  int64_t stride = size;
-  for (int i = f->outer - 1; i >= 0; stride *= f->dims[i--])
-    if (f->dims[i] > 1 && o->strides[i] != stride) return false;
-  return stays_within(o->offset, touch->dims + f->outer, o->strides + f->outer,
-                      touch->rank - f->outer, size);
-}
-
-/* Numbers that change along the outer dims alone can be listed for a block. */
-static bool index_fits(const finder *f, const sn_touch *touch) {
-  const sn_operand *o = touch->operand;
-  bool outer = false, inner = false;
-  for (int i = 0; i < f->outer; i++) outer = outer || o->strides[i];
-  for (int i = f->outer; i < touch->rank; i++) inner = inner || o->strides[i];
-  return !outer || (!inner && o->dtype == SN_I32);
-}
-
-/* Or will be, once a reader has joined. */
-static bool is_inside(const finder *f, uint32_t value) {
-  return f->state[value] == INSIDE || f->state[value] == BESIDE;
-}
-
-typedef struct fit {
-  const finder *f;
-  bool all;
-} fit;
-
-static sn_status check_fit(void *user, const sn_touch *touch) {
-  fit *t = user;
-  const finder *f = t->f;
-  const uint32_t v = touch->operand->value;
-  if (touch->role == SN_ROLE_FACTOR) return SN_OK; /* looked at before */
-  if (v == SN_NONE)
-    t->all = t->all && index_fits(f, touch);
-  else if (sn_touch_writes(touch))
-    t->all = t->all && f->n_writes[v] == 1 && in_step(f, touch);
-  else if (is_inside(f, v))
-    t->all = t->all && in_step(f, touch) && !sn_is_indexed(touch->operand);
-  return SN_OK;
-}
-
-static bool factor_in_step(const finder *f, const sn_operand *a) {
-  const int64_t size = row_elements(f, a->value), rows = f->dims[f->outer - 1];
-  const sn_nest *batch = &a->nests->of[SN_AXIS_BATCH], *along = &a->nests->of[SN_AXIS_ALONG];
-  const bool even =
-      outer_points(f) == rows || (batch->rank == 1 && batch->strides[0] == rows * size);
-  return even && a->nests->of[SN_AXIS_ACROSS].strides[0] == size &&
-         stays_within(a->offset, along->dims, along->strides, along->rank, size);
-}
-
-static bool factors_fit(const finder *f, const sn_group *g) {
-  const sn_contraction *c = &g->contraction;
-  const int64_t rows = g->space[g->space_rank - 2];
-  const sn_operand *a = &c->factors[0], *b = &c->factors[1];
-  if (a->nests->bounds.guards || b->nests->bounds.guards) return false;
-  if (sn_target_sum_segments(f->groups->target, sn_group_points(g), rows, c->k) > 1) return false;
-  if (a->nests->of[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
-  return !is_inside(f, a->value) || factor_in_step(f, a);
-}
-
-/* Whether the group is a row group of one phase, as it may run in a chain. */
-static bool reduces_rows(const finder *f, const sn_group *g) {
-  return g->kind == SN_GROUP_REDUCE && g->space_rank == f->outer && g->reduced_rank == 1 &&
-         sn_group_reduced_points(g) <= f->groups->target->costs.row_points;
-}
-
-static bool fits(const finder *f, const sn_group *g) {
-  const bool product = g->kind == SN_GROUP_CONTRACTION;
-  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW && !reduces_rows(f, g))
-    return false;
-  if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
-  for (int i = 0; i < f->outer; i++)
-    if (g->space[i] != f->dims[i]) return false;
-  if (product && !factors_fit(f, g)) return false;
-  fit t = {f, true};
-  sn_group_visit(g, check_fit, &t);
-  return t.all;
-}
-
 /* ---- members --------------------------------------------------------------------------------- */
 
 static sn_group *member(const finder *f, uint32_t m) { return &f->groups->groups[f->members[m]]; }
@@ -187,17 +82,22 @@ static sn_status begin_chain(finder *f, size_t first) {
   const sn_group *g = &f->groups->groups[first];
   f->first = first;
   f->n_members = 0;
-  f->outer = g->space_rank - (g->kind != SN_GROUP_ROW);
-  memcpy(f->dims, g->space, sizeof f->dims);
+  f->fit.outer = g->space_rank - (g->kind != SN_GROUP_ROW);
+  memcpy(f->fit.dims, g->space, sizeof f->fit.dims);
+  f->fit.columns = g->kind == SN_GROUP_CONTRACTION ? g->space[f->fit.outer] : 0;
+  f->fit.results = 0;
   return SN_OK;
 }
 
 static sn_status join(finder *f, size_t at) {
-  uint8_t state = INSIDE;
+  const sn_group *g = &f->groups->groups[at];
+  const bool uses_up = sn_chain_uses_up(&f->fit, g);
+  uint8_t state = uses_up ? SN_CHAIN_LATE : SN_CHAIN_INSIDE;
   uint32_t m = f->n_members++;
   for (; m && f->members[m - 1] > at; m--) f->members[m] = f->members[m - 1];
   f->members[m] = at;
-  return each_value(f, &f->groups->groups[at], mark_writes, &state);
+  if (uses_up) f->fit.results += g->space[f->fit.outer];
+  return each_value(f, g, mark_writes, &state);
 }
 
 /* Groups beside the chain that write what a group reads. */
@@ -207,7 +107,7 @@ typedef struct beside {
 
 static sn_status list_beside(finder *f, uint32_t value, bool write, void *user) {
   beside *b = user;
-  if (write || f->state[value] != BESIDE) return SN_OK;
+  if (write || f->state[value] != SN_CHAIN_BESIDE) return SN_OK;
   for (uint32_t i = 0; i < b->n; i++)
     if (b->places[i] == f->writer[value]) return SN_OK;
   b->places[b->n++] = f->writer[value];
@@ -217,31 +117,31 @@ static sn_status list_beside(finder *f, uint32_t value, bool write, void *user) 
 static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) {
   if (!write) return SN_OK;
   f->writer[value] = *(uint32_t *)user;
-  f->state[value] = BESIDE;
+  f->state[value] = SN_CHAIN_BESIDE;
   return SN_OK;
 }
 
 /* A group beside the chain joins with its first reader, or that leaves it where it is. */
 static sn_status look_at(finder *f, size_t at) {
   sn_group *g = &f->groups->groups[at];
-  bool reads[STATES] = {false};
-  uint8_t late = LATE, outside = OUTSIDE;
+  bool reads[SN_CHAIN_STATES] = {false};
+  uint8_t late = SN_CHAIN_LATE, outside = SN_CHAIN_OUTSIDE;
   uint32_t place = (uint32_t)at;
   beside b = {.n = 0};
   SN_TRY(each_value(f, g, note_reads, reads));
   SN_TRY(each_value(f, g, list_beside, &b));
-  const bool suits = f->n_members + b.n < SN_CHAIN_MEMBERS && fits(f, g);
-  const bool joins = (at == f->first || reads[INSIDE]) && !reads[LATE] && suits;
+  const bool suits = f->n_members + b.n < SN_CHAIN_MEMBERS && sn_chain_fits(&f->fit, g);
+  const bool joins = (at == f->first || reads[SN_CHAIN_INSIDE]) && !reads[SN_CHAIN_LATE] && suits;
   for (uint32_t i = 0; i < b.n; i++)
     SN_TRY(joins ? join(f, b.places[i])
                  : each_value(f, &f->groups->groups[b.places[i]], mark_writes, &outside));
   if (joins) return join(f, at);
-  if (reads[INSIDE] || reads[LATE]) return each_value(f, g, mark_writes, &late);
+  if (reads[SN_CHAIN_INSIDE] || reads[SN_CHAIN_LATE]) return each_value(f, g, mark_writes, &late);
   return suits && g->kind == SN_GROUP_CONTRACTION ? each_value(f, g, note_writer, &place) : SN_OK;
 }
 
 static sn_status forget(finder *f, size_t end) {
-  uint8_t state = OUTSIDE;
+  uint8_t state = SN_CHAIN_OUTSIDE;
   for (size_t i = f->first; i < end; i++)
     SN_TRY(each_value(f, &f->groups->groups[i], mark_writes, &state));
   return SN_OK;
@@ -315,7 +215,8 @@ static sn_status find_local(finder *f, uint32_t n, worth *w) {
     local *v = &w->locals[i];
     const sn_value *value = &f->groups->values[v->value];
     if (value->kind != SN_VALUE_TEMP || v->reads != f->n_reads[v->value]) continue;
-    v->row_bytes = row_elements(f, v->value) * (int64_t)sn_dtype_bytes(value->type.dtype);
+    v->row_bytes =
+        sn_chain_row_elements(&f->fit, v->value) * (int64_t)sn_dtype_bytes(value->type.dtype);
     w->row_bytes += v->row_bytes;
     w->locals[kept++] = *v;
   }
@@ -326,9 +227,11 @@ static sn_status find_local(finder *f, uint32_t n, worth *w) {
 
 static bool is_worth(const finder *f, uint32_t n, const worth *w) {
   const sn_target *target = f->groups->target;
-  const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
+  const int64_t points = sn_chain_outer_points(&f->fit), rows = f->fit.dims[f->fit.outer - 1];
+  const int64_t batch = points / rows, tile = target->limits.tile_rows;
   if ((size_t)(w->row_bytes * points) < target->costs.chain_bytes) return false;
-  const int64_t block = sn_target_block_rows(target, batch, rows, w->slot_bytes, w->n_slots);
+  const int64_t block =
+      tile ? tile : sn_target_block_rows(target, batch, rows, w->slot_bytes, w->n_slots);
   if (!block) return false;
   const int64_t blocks = batch * ((rows + block - 1) / block);
   if (blocks < target->costs.least_tasks) return false;
@@ -336,7 +239,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w) {
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
-      again += (double)g->contraction.k * (double)g->space[f->outer] *
+      again += (double)g->contraction.k * (double)g->space[f->fit.outer] *
                (double)sn_dtype_bytes(g->contraction.total_dtype);
   }
   again *= (double)blocks;
@@ -366,8 +269,8 @@ static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
   const double share = sn_chain_share(c);
-  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .chain = c};
-  memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
+  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->fit.outer, .chain = c};
+  memcpy(g->space, f->fit.dims, (size_t)f->fit.outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
     sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
     g->flops += c->whole[m].flops * (c->whole[m].limited ? share : 1);
@@ -388,15 +291,15 @@ static sn_status make_chain(finder *f, const worth *w, sn_group *out) {
     if (c->whole[m].kind == SN_GROUP_REDUCE) c->whole[m].kind = SN_GROUP_ROW;
   }
   c->n_members = f->n_members;
-  c->rows = f->dims[f->outer - 1];
-  c->batch = outer_points(f) / c->rows;
+  c->rows = f->fit.dims[f->fit.outer - 1];
+  c->batch = sn_chain_outer_points(&f->fit) / c->rows;
   c->n_locals = w->n;
   for (uint32_t i = 0; i < w->n; i++) {
     const local *v = &w->locals[i];
     c->locals[i] = (sn_chain_local){v->value, v->slot, v->row_bytes};
     f->is_local[v->value] = true;
   }
-  sn_chain_limit(c, f->outer, f->hidden, f->groups->values, f->is_local);
+  sn_chain_limit(c, f->fit.outer, f->hidden, f->groups->values, f->is_local);
   SN_TRY(describe(f, out, c));
   for (uint32_t i = 0; i < w->n; i++) {
     const local *v = &w->locals[i];
@@ -441,10 +344,10 @@ static sn_status replace(finder *f, const sn_group *chain) {
   }
   for (int late = 0; late < 2; late++) {
     for (size_t i = 0; i < n; i++) {
-      bool reads[STATES] = {false};
+      bool reads[SN_CHAIN_STATES] = {false};
       if (is_member(f, f->first + i)) continue;
       SN_TRY(each_value(f, &list[i], note_reads, reads));
-      if ((reads[INSIDE] || reads[LATE]) != late) continue;
+      if ((reads[SN_CHAIN_INSIDE] || reads[SN_CHAIN_LATE]) != late) continue;
       ids[at] = id[i];
       sorted[at++] = list[i];
     }
@@ -471,8 +374,8 @@ static sn_status choose_members(finder *f, worth *w) {
 /* A product whose result is more than it reads, or a map or row group that makes much for one. */
 static bool may_begin(const finder *f, const sn_group *g) {
   const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
-  if (f->outer < 1 || f->dims[f->outer - 1] < 2) return false;
-  if (g->kind == SN_GROUP_CONTRACTION) return points && g->contraction.k < g->space[f->outer];
+  if (f->fit.outer < 1 || f->fit.dims[f->fit.outer - 1] < 2) return false;
+  if (g->kind == SN_GROUP_CONTRACTION) return points && g->contraction.k < g->space[f->fit.outer];
   return (g->kind == SN_GROUP_MAP || g->kind == SN_GROUP_ROW) &&
          points >= f->groups->target->costs.chain_points;
 }
@@ -537,6 +440,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch)
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.id, (void **)&f.id));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.chained_to, (void **)&f.chained_to));
   SN_TRY(sn_value_set_init(&f.set, scratch, groups));
+  f.fit = (sn_chain_fit){.groups = groups, .n_writes = f.n_writes, .state = f.state};
   for (size_t i = 0; i < n; i++) f.id[i] = f.chained_to[i] = (uint32_t)i;
   for (size_t i = 0; i < groups->n_groups; i++)
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));

@@ -18,7 +18,8 @@
  * step and 4% of a small CNN's, where the sums follow maps: a kernel of both was slower, 0.8-1.2 ms
  * against 0.64, with its columns of 16 and 32.
  *
- * The backend chooses how many rows go together; a chain is made where a good number exists. */
+ * The backend chooses how many rows go together; a chain is made where a good number exists. A device whose tasks hold no
+ * whole rows of scores has them in tiles of columns (chain_fit.h, wgsl/chain_passes.h). */
 #ifndef SN_FUSE_CHAIN_H
 #define SN_FUSE_CHAIN_H
 

@@ -7,11 +7,13 @@ bool sn_row_of(const sn_target *target, const sn_graph *g, sn_id id, sn_row_doma
   const uint64_t mask = (uint64_t)*sn_graph_attrs(g, id);
   int outer = 0;
   while (outer < x->rank && !(mask >> outer & 1)) outer++;
-  int64_t length = 1;
+  int64_t rows = 1, length = 1;
+  for (int i = 0; i < outer; i++) rows *= x->dims[i];
+  const int64_t most = sn_target_row_points(target, rows);
   for (int i = outer; i < x->rank; i++) {
     if (!(mask >> i & 1)) return false;
     length *= x->dims[i];
-    if (length > target->costs.row_points) return false;
+    if (length > most) return false;
   }
   /* a row of one point would look like a value per row; of nothing there is no row */
   if (length < 2 || sn_type_size(x) == 0) return false;

@@ -2,6 +2,11 @@
 
 static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
 
+int64_t sn_target_row_points(const sn_target *target, int64_t rows) {
+  const sn_target_costs *c = &target->costs;
+  return c->many_rows && rows >= c->many_rows ? c->long_row_points : c->row_points;
+}
+
 /* As many rows as stay in cache, but not too few, as each block walks through the whole right sides
  * of its products; and fewer where many workers would have no work. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,

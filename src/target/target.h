@@ -22,6 +22,7 @@ typedef struct sn_target_limits {
   uint32_t operands;     /* that a kernel's nodes load, but over a single point */
   uint32_t buffers;      /* that a kernel reads and writes, or SN_NO_LIMIT */
   int64_t local_bytes; /* memory of a task's own: rows that are kept, what a chain hands on; or 0 */
+  int64_t tile_rows;   /* of a task, where chains go through tiles of their columns; or 0 */
   size_t store_bytes;  /* of the smallest store: smaller elements go to memory by whole buffers */
   size_t alignment;    /* bytes, of each buffer */
 } sn_target_limits;
@@ -40,6 +41,8 @@ typedef struct sn_product_costs {
 typedef struct sn_target_costs {
   int64_t tiny_product; /* multiply-adds up to which products have other bits than larger ones */
   int64_t row_points;   /* of a row that stays in the first cache between its phases, at most */
+  int64_t many_rows;    /* so many rows may be longer, as each has a workgroup of its own; or 0 */
+  int64_t long_row_points;
   uint32_t copies;      /* of concat's inputs by a kernel each, at most */
   int64_t pad_run;      /* elements in a run, and in a row of runs, that pay for reading a pad */
   int64_t pad_row;      /* where it is not made */
@@ -86,6 +89,9 @@ typedef struct sn_target {
   bool deterministic; /* products never fuse multiply-adds */
   bool fused;         /* functions of float32 have the fused bits (math/expand_f32.inc) */
 } sn_target;
+
+/* Points that each of so many rows has at most. */
+int64_t sn_target_row_points(const sn_target *target, int64_t rows);
 
 /* Rows of a block that has n_values in the task's own memory, row_bytes of a row; 0: it does not
  * fit. */

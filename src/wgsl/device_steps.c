@@ -87,14 +87,17 @@ static sn_status write_passes(writer *w, const sn_frame *frame, const sn_group *
 }
 
 /* The host times the variants at the first run. Behind a gate the device has the workgroups of one alone. */
-static sn_status write_product(writer *w, const sn_frame *frame, const sn_group *group,
-                               sn_shader *s) {
-  const int variants = frame->gate ? 1 : sn_shader_product_variants(s);
-  SN_TRY(sn_shader_product(s, 0));
+static sn_status write_variants(writer *w, const sn_frame *frame, const sn_group *group,
+                                sn_shader *s) {
+  const bool is_chain = group->kind == SN_GROUP_CHAIN;
+  sn_status (*const write)(sn_shader *, int) = is_chain ? sn_shader_chain : sn_shader_product;
+  const int all = is_chain ? sn_shader_chain_variants(s) : sn_shader_product_variants(s);
+  const int variants = frame->gate ? 1 : all;
+  SN_TRY(write(s, 0));
   SN_TRY(add_shader(w, s, 0));
   for (int v = 1; v < variants && !s->asks_rounds; v++) {
     SN_TRY(begin(w, frame, group, &s));
-    SN_TRY(sn_shader_product(s, v));
+    SN_TRY(write(s, v));
     SN_TRY(add_step(w, SN_DEVICE_VARIANT, s, 0));
   }
   return SN_OK;
@@ -113,7 +116,8 @@ static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *g
   case SN_GROUP_MAP: SN_TRY(sn_shader_map(s)); break;
   case SN_GROUP_REDUCE:
   case SN_GROUP_ROW: SN_TRY(sn_shader_row(s)); break;
-  case SN_GROUP_CONTRACTION: return write_product(w, frame, group, s);
+  case SN_GROUP_CONTRACTION:
+  case SN_GROUP_CHAIN: return write_variants(w, frame, group, s);
   case SN_GROUP_CALL: SN_TRY(sn_shader_call(s)); break;
   default: return SN_FAIL(w->arena->env, SN_ERR_INTERNAL, NULL, "the device has no such kernel");
   }

@@ -248,6 +248,10 @@ void sn_shader_add_load(sn_shader *s, sn_text *out, const sn_operand *o, int ran
     sn_text_add(out, "%s(%s)", sn_spoken_type(dtype), sn_shader_text(s, &place));
     return;
   }
+  if (s->inside && s->inside[o->value]) {
+    sn_text_add(out, "s%u", o->value);
+    return;
+  }
   if (sn_is_indexed(o)) {
     const sn_indexing *by = o->indexing;
     sn_shader_add_place(s, &index, &by->index, rank);

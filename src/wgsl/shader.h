@@ -19,7 +19,10 @@ enum {
   SN_SHADER_BINDINGS = 16,
   SN_SHADER_THREADS = 64,
   SN_SHADER_NAME = 24,
-  SN_SHADER_MOST_GROUPS = 32768
+  SN_SHADER_MOST_GROUPS = 32768,
+  SN_SHADER_SIDE = 16,            /* threads of a tile's side */
+  SN_SHADER_BLOCK_K = 16,         /* terms that a workgroup brings at a time */
+  SN_SHADER_MOST_MATRICES = 65535 /* of a product, at once */
 };
 
 /* Layout known to js/src/webgpu/programs.ts. */
@@ -50,6 +53,8 @@ typedef struct sn_shader {
   sn_spoken spoken; /* functions that main calls, constants */
   char index[SN_MAX_RANK]
             [SN_SHADER_NAME]; /* names of the dimensions: the space's, then the reduced ones */
+  /* per value: whether it is in a register, s<value>; or NULL. Then kept values are, too: kept<slot> (shader_chain.c) */
+  const bool *inside;
   int depth;
   uint32_t threads[2]; /* of a workgroup */
   uint32_t groups[3];  /* workgroups */
@@ -133,15 +138,36 @@ sn_status sn_shader_stores(sn_shader *s, const sn_body *body, const sn_store *st
 sn_status sn_shader_map(sn_shader *s);
 sn_status sn_shader_row(sn_shader *s);
 
+/* <left> = left op right, one step of a reduction. */
+void sn_shader_combine(sn_shader *s, const sn_reduction *r, const char *left, const char *right);
+
 /* The parts of a reduction that has few points with many terms each: one shader makes a total of each part, another puts
  * those together. 1: it is one shader. */
 int64_t sn_shader_parts(const sn_shader *s);
 sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_join_totals(sn_shader *s, int64_t parts);
 
+/* ---- shader_factor.c ---------------------------------------------------------------------------- */
+
+/* fn place_a(batch, across), fn step_a(k), fn at_a(place): an element of a product's factor lies at the sum of two, and is 0
+ * outside of the bounds. The letter may be any. */
+sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char letter);
+/* fn load_a(batch, across, k): the element, 0 outside of the matrix, too, which has `size` places across. */
+void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size);
+/* Lines that bring a block of the factor into memory of the workgroup, <tile>[k * width + across], from where the two
+ * expressions say; they need load_a. Neighbours in memory are neighbours among the threads. */
+void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, const char *tile,
+                            int64_t width, const char *across, const char *k);
+/* fn four_a(place): four elements that lie one after the other. */
+sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter);
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
 /* Which of several shaders are faster depends on the device; 0 is a fair choice. All add up in the same order. */
 int sn_shader_product_variants(const sn_shader *s);
 sn_status sn_shader_product(sn_shader *s, int variant);
+int sn_shader_chain_variants(const sn_shader *s);
+sn_status sn_shader_chain(sn_shader *s, int variant);
 
 sn_status sn_shader_call(sn_shader *s);
 

@@ -44,7 +44,8 @@ sn_status sn_shader_body(sn_shader *s, const sn_body *body, const uint8_t *wante
     sn_text e = sn_text_in(s->arena);
     if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_TOTAL) continue;
     if (insn->kind == SN_INSN_OP) SN_TRY(add_op(s, &e, body, insn, prefix));
-    if (insn->kind == SN_INSN_KEPT) sn_text_add(&e, "kept%u[r]", insn->args[0]);
+    if (insn->kind == SN_INSN_KEPT)
+      sn_text_add(&e, s->inside ? "kept%u" : "kept%u[r]", insn->args[0]);
     if (insn->kind == SN_INSN_LOAD)
       sn_shader_add_load(s, &e, &body->operands[insn->args[0]], rank, insn->dtype);
     sn_shader_line(s, "let %c%u = %s;", prefix, i, sn_shader_text(s, &e));

@@ -13,11 +13,10 @@
  * Factors keep their nests and bounds (im2col without a copy): a place is computed per element that is brought, or per four
  * where those lie one after the other, along k or across it. */
 #include "base/format.h"
-#include "fuse/nest_text.h"
 #include "wgsl/shader.h"
 
-/* Threads are SIDE x SIDE; a thread has `micro` rows and columns. */
-enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 512 /* whole BLOCK_K */, UNROLLED = 4, NAME = 96, MOST_BATCH = 65535 };
+/* Threads are SIDE x SIDE (shader.h); a thread has `micro` rows and columns. */
+enum { BLOCK_TERMS = 512 /* whole SN_SHADER_BLOCK_K */, UNROLLED = 4, NAME = 96 };
 
 /* How a thread reads a factor. */
 typedef enum reading { BY_ELEMENT, FOURS_ALONG, FOURS_ACROSS } reading;
@@ -45,7 +44,7 @@ int sn_shader_product_variants(const sn_shader *s) {
 static tile choose(const sn_shader *s, int variant) {
   const int64_t least = smaller_side(s->group);
   const int micro = least >= 64 && variant == 0 ? 4 : 2;
-  if (has_tiles(s) && variant != 1) return (tile){.micro = micro, .width = micro * SIDE};
+  if (has_tiles(s) && variant != 1) return (tile){.micro = micro, .width = micro * SN_SHADER_SIDE};
   return (tile){.micro = least >= 16 ? 4 : least >= 4 ? 2 : 1};
 }
 
@@ -101,129 +100,6 @@ static void choose_readings(sn_shader *s, tile *t) {
 
 static bool reads_fours(const tile *t) { return t->factors[0] || t->factors[1]; }
 
-/* ---- where factors lie ------------------------------------------------------------------------ */
-
-static bool is_bounded(const sn_operand *f) { return f->nests->bounds.guards != 0; }
-
-/* Of a place: a number; with bounds also the coordinates that they are of, from the lowest on. */
-static int bounded_fields(const sn_operand *f) {
-  int n = 0;
-  while (n < SN_MARKS && f->nests->bounds.guards >> n * SN_MARK_BITS) n++;
-  return n;
-}
-
-static const char *place_type(const sn_operand *f) {
-  static const char *const types[] = {"i32", "vec2<i32>", "vec3<i32>", "vec4<i32>"};
-  _Static_assert(sizeof types / sizeof *types == SN_MARKS + 1, "one more than marks");
-  return types[bounded_fields(f)];
-}
-
-static const char *const axis_names[] = {"batch", "across", "k"};
-
-/* Adds what some axes say of an element's place, or (field >= 0) of a coordinate there. */
-static void add_terms(const sn_shader *s, sn_text *out, const sn_operand *f, int field, int from,
-                      int to, int64_t first) {
-  bool any = false;
-  for (int i = from; i < to; i++) {
-    const sn_nest *axis = &f->nests->of[i];
-    int64_t strides[SN_MAX_RANK];
-    if (i == SN_AXIS_BATCH && s->group->space_rank <= 2) continue;
-    if (field >= 0)
-      sn_nest_field(axis, field, strides);
-    else
-      memcpy(strides, axis->strides, sizeof strides);
-    sn_nest_add_terms(out, &any, axis, strides, axis_names[i]);
-  }
-  sn_text_add_term(out, &any, first, "");
-  if (!any) sn_text_add(out, "0");
-}
-
-/* The same as one place; `begins`: with the offset, and from the bounds on. */
-static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int from, int to,
-                      bool begins) {
-  if (is_bounded(f)) sn_text_add(out, "%s(", place_type(f));
-  add_terms(s, out, f, -1, from, to, begins ? f->offset : 0);
-  for (int field = 0; field < bounded_fields(f); field++) {
-    int64_t low, high;
-    sn_bounds_field(&f->nests->bounds, field, &low, &high);
-    sn_text_add(out, ", ");
-    add_terms(s, out, f, field, from, to, begins ? -low : 0);
-  }
-  if (is_bounded(f)) sn_text_add(out, ")");
-}
-
-/* Whether a place is inside of the bounds. */
-static void add_test(sn_text *out, const sn_operand *f) {
-  const char *and = "";
-  for (int field = 0; field < bounded_fields(f); field++, and = " && ") {
-    int64_t low, high;
-    sn_bounds_field(&f->nests->bounds, field, &low, &high);
-    sn_text_add(out, "%sbitcast<u32>(q.%c) < %lldu", and, "yzw"[field],
-                (long long)(high - low + 1));
-  }
-}
-
-/* fn at_a(q): the element at a place, 0 outside of the bounds. */
-static sn_status add_access(sn_shader *s, const sn_operand *f, char letter) {
-  const sn_dtype total = s->group->contraction.total_dtype;
-  const char *type = sn_spoken_type(total);
-  sn_text element = sn_text_in(s->arena), value = element, test = element;
-  sn_shader_add_element(s, &element, f->value, f->dtype, is_bounded(f) ? "q.x" : "q");
-  const char *args[] = {sn_shader_text(s, &element)};
-  SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
-  sn_text *out = &s->spoken.functions;
-  sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, place_type(f), type);
-  if (is_bounded(f)) {
-    add_test(&test, f);
-    sn_text_add(out, "select(%s(0), %s, %s)", type, sn_shader_text(s, &value),
-                sn_shader_text(s, &test));
-  } else {
-    sn_text_add(out, "%s", sn_shader_text(s, &value));
-  }
-  sn_text_add(out, ";\n}\n\n");
-  return out->status;
-}
-
-/* fn four_a(q): the elements from a place on. */
-static sn_status add_four(sn_shader *s, const sn_operand *f, char letter) {
-  sn_text *out = &s->spoken.functions;
-  sn_text test = sn_text_in(s->arena);
-  const uint32_t binding = sn_shader_binding_of(s, f->value);
-  sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, place_type(f));
-  if (is_bounded(f)) {
-    add_test(&test, f);
-    sn_text_add(out, "select(vec4<f32>(), b%u[q.x >> 2u], %s)", binding, sn_shader_text(s, &test));
-  } else {
-    sn_text_add(out, "b%u[q >> 2u]", binding);
-  }
-  sn_text_add(out, ";\n}\n\n");
-  return out->status;
-}
-
-/* fn place_a(batch, across), fn step_a(k): an element lies at their sum. */
-static sn_status add_places(sn_shader *s, const sn_operand *f, char letter) {
-  sn_text *out = &s->spoken.functions;
-  sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
-              place_type(f));
-  add_place(s, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
-  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, place_type(f));
-  add_place(s, out, f, SN_AXIS_ALONG, SN_PRODUCT_AXES, false);
-  sn_text_add(out, ";\n}\n\n");
-  return add_access(s, f, letter);
-}
-
-/* fn load_a(batch, across, k): the element, 0 outside of the matrix, too. */
-static void add_loader(sn_shader *s, char letter, int64_t size) {
-  const char *type = sn_spoken_type(s->group->contraction.total_dtype);
-  sn_text_add(
-      &s->spoken.functions,
-      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
-      "  if (across < %lld && k < %lld) { return at_%c(place_%c(batch, across) + step_%c(k)); }\n"
-      "  return %s(0);\n}\n\n",
-      letter, type, (long long)size, (long long)s->group->contraction.k, letter, letter, letter,
-      type);
-}
-
 /* ---- the result ------------------------------------------------------------------------------ */
 
 /* fn finish(batch, row, column, total0): post at a point of the result. */
@@ -244,21 +120,6 @@ static sn_status add_finish(sn_shader *s) {
   s->main = main;
   s->depth = depth;
   return s->spoken.functions.status;
-}
-
-/* Brings a block of a factor: neighbours in memory are neighbours among the threads. */
-static void bring(sn_shader *s, const sn_operand *f, char letter, int64_t width) {
-  const bool along_k = sn_nest_stride(&f->nests->of[SN_AXIS_ALONG]) == 1;
-  sn_shader_line(s, "for (var e = lane; e < %lld; e += %d) {", (long long)width * BLOCK_K,
-                 SIDE * SIDE);
-  const long long run = along_k ? BLOCK_K : (long long)width;
-  sn_shader_line(s,
-                 along_k ? "let across = e / %lld; let k = e %% %lld;"
-                         : "let k = e / %lld; let across = e %% %lld;",
-                 run, run);
-  sn_shader_line(s, "tile_%c[k * %lld + across] = load_%c(batch, first_%c + across, k0 + k);",
-                 letter, (long long)width, letter, letter);
-  sn_shader_line(s, "}");
 }
 
 /* total += a b */
@@ -361,7 +222,7 @@ static int unrolled(const sn_group *g, const tile *t) {
   if (reads_fours(t)) return 4;
   const sn_operand *f = g->contraction.factors;
   for (int i = 0; i < 2; i++)
-    if (is_bounded(&f[i]) || f[i].nests->of[SN_AXIS_ALONG].rank > 1) return 1;
+    if (f[i].nests->bounds.guards || f[i].nests->of[SN_AXIS_ALONG].rank > 1) return 1;
   return UNROLLED;
 }
 
@@ -383,8 +244,7 @@ static void add_range(sn_shader *s, const tile *t, const char *name, const char 
 /* total += part, for all. */
 static void join_totals(sn_shader *s, int micro, const char *total, const char *part) {
   for (int r = 0; r < micro; r++)
-    for (int c = 0; c < micro; c++)
-      sn_shader_line(s, "%s%d%d += %s%d%d;", total, r, c, part, r, c);
+    for (int c = 0; c < micro; c++) sn_shader_line(s, "%s%d%d += %s%d%d;", total, r, c, part, r, c);
 }
 
 /* A thread for each point of the result, or for a few rows and columns. */
@@ -423,17 +283,18 @@ static sn_status without_tiles(sn_shader *s, const tile *t, int64_t m, int64_t n
 static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   const sn_group *g = s->group;
   const char *type = sn_spoken_type(g->contraction.total_dtype);
-  add_loader(s, 'a', m);
-  add_loader(s, 'b', n);
-  s->threads[0] = s->threads[1] = SIDE;
+  sn_shader_factor_loader(s, g, 'a', m);
+  sn_shader_factor_loader(s, g, 'b', n);
+  s->threads[0] = s->threads[1] = SN_SHADER_SIDE;
   s->groups[0] = (uint32_t)((n + t.width - 1) / t.width);
   s->groups[1] = (uint32_t)((m + t.width - 1) / t.width);
   s->groups[2] = (uint32_t)(sn_group_points(g) / (m * n));
   sn_text_add(&s->declared,
               "var<workgroup> tile_a: array<%s, %lld>;\nvar<workgroup> tile_b: array<%s, %lld>;\n",
-              type, (long long)t.width * BLOCK_K, type, (long long)t.width * BLOCK_K);
+              type, (long long)t.width * SN_SHADER_BLOCK_K, type,
+              (long long)t.width * SN_SHADER_BLOCK_K);
   sn_shader_line(s, "let lane = i32(local);");
-  sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", SIDE, SIDE);
+  sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", SN_SHADER_SIDE, SN_SHADER_SIDE);
   sn_shader_line(s, "let batch = i32(group.z);");
   sn_shader_line(s, "var first_a = i32(group.y) * %lld; var first_b = i32(group.x) * %lld;",
                  (long long)t.width, (long long)t.width);
@@ -441,20 +302,22 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   declare_totals(s, t.micro, "acc");
   if (in_blocks) declare_totals(s, t.micro, "sum");
   sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", (long long)g->contraction.k,
-                 BLOCK_K);
-  bring(s, &g->contraction.factors[0], 'a', t.width);
-  bring(s, &g->contraction.factors[1], 'b', t.width);
+                 SN_SHADER_BLOCK_K);
+  sn_shader_factor_bring(s, &g->contraction.factors[0], 'a', "tile_a", t.width, "first_a", "k0");
+  sn_shader_factor_bring(s, &g->contraction.factors[1], 'b', "tile_b", t.width, "first_b", "k0");
   sn_shader_line(s, "workgroupBarrier();");
-  sn_shader_line(s, "for (var k = 0; k < %d; k++) {", BLOCK_K);
+  sn_shader_line(s, "for (var k = 0; k < %d; k++) {", SN_SHADER_BLOCK_K);
   for (int i = 0; i < t.micro; i++) {
-    sn_shader_line(s, "let a%d = tile_a[k * %lld + y + %d];", i, (long long)t.width, i * SIDE);
-    sn_shader_line(s, "let b%d = tile_b[k * %lld + x + %d];", i, (long long)t.width, i * SIDE);
+    sn_shader_line(s, "let a%d = tile_a[k * %lld + y + %d];", i, (long long)t.width,
+                   i * SN_SHADER_SIDE);
+    sn_shader_line(s, "let b%d = tile_b[k * %lld + x + %d];", i, (long long)t.width,
+                   i * SN_SHADER_SIDE);
   }
   multiply(s, t.micro, "acc");
   sn_shader_line(s, "}");
   sn_shader_line(s, "workgroupBarrier();");
   if (in_blocks) {
-    sn_shader_line(s, "if ((k0 + %d) %% %d == 0) {", BLOCK_K, BLOCK_TERMS);
+    sn_shader_line(s, "if ((k0 + %d) %% %d == 0) {", SN_SHADER_BLOCK_K, BLOCK_TERMS);
     join_totals(s, t.micro, "sum", "acc");
     for (int r = 0; r < t.micro; r++)
       for (int c = 0; c < t.micro; c++) sn_shader_line(s, "acc%d%d = %s(0);", r, c, type);
@@ -463,7 +326,7 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   sn_shader_line(s, "}");
   if (in_blocks) join_totals(s, t.micro, "sum", "acc");
   sn_shader_line(s, "first_a += y; first_b += x;");
-  finish(s, t.micro, in_blocks ? "sum" : "acc", SIDE, m, n);
+  finish(s, t.micro, in_blocks ? "sum" : "acc", SN_SHADER_SIDE, m, n);
   return s->status;
 }
 
@@ -471,13 +334,14 @@ sn_status sn_shader_product(sn_shader *s, int variant) {
   const sn_group *g = s->group;
   const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
   tile t = choose(s, variant);
-  SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > MOST_BATCH, SN_ERR_UNSUPPORTED, NULL,
-             "%s: the device takes up to %d matrices at once", g->name, MOST_BATCH);
+  SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > SN_SHADER_MOST_MATRICES,
+             SN_ERR_UNSUPPORTED, NULL, "%s: the device takes up to %d matrices at once", g->name,
+             SN_SHADER_MOST_MATRICES);
   make_bytes_atomic(s);
   choose_readings(s, &t);
   for (int i = 0; i < 2; i++) {
-    SN_TRY(add_places(s, &g->contraction.factors[i], "ab"[i]));
-    if (t.factors[i]) SN_TRY(add_four(s, &g->contraction.factors[i], "ab"[i]));
+    SN_TRY(sn_shader_factor(s, g, i, "ab"[i]));
+    if (t.factors[i]) SN_TRY(sn_shader_factor_fours(s, &g->contraction.factors[i], "ab"[i]));
   }
   SN_TRY(add_finish(s));
   return t.width ? with_tiles(s, t, m, n) : without_tiles(s, &t, m, n);

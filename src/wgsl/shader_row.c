@@ -25,8 +25,7 @@ static bool adds(const sn_reduction *r) {
   return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
 }
 
-/* <left> = left op right */
-static void combine(sn_shader *s, const sn_reduction *r, const char *left, const char *right) {
+void sn_shader_combine(sn_shader *s, const sn_reduction *r, const char *left, const char *right) {
   sn_text e = sn_text_in(s->arena);
   const sn_status status = sn_spoken_add_step(&s->spoken, &e, r->op, r->dtype, left, right);
   if (status) s->status = status;
@@ -55,7 +54,7 @@ static void gather_totals(sn_shader *s, const sn_reduction *r, uint32_t number) 
   sn_shader_line(s, "if (lane < half) {");
   sn_format(left, sizeof left, "shared_%s[lane]", shared);
   sn_format(right, sizeof right, "shared_%s[lane + half]", shared);
-  combine(s, r, left, right);
+  sn_shader_combine(s, r, left, right);
   sn_shader_line(s, "}");
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
@@ -132,7 +131,7 @@ static void add_blocks(sn_shader *s, const sn_phase *phase) {
     if (!adds(&phase->reductions[k])) continue;
     name_of(part, "part", phase->first_total + k);
     name_of(sum, "sum", phase->first_total + k);
-    combine(s, &phase->reductions[k], sum, part);
+    sn_shader_combine(s, &phase->reductions[k], sum, part);
   }
 }
 
@@ -144,7 +143,7 @@ static void accumulate(sn_shader *s, const sn_phase *phase) {
     sn_text name = sn_text_in(s->arena);
     sn_shader_add_name(s, &name, &phase->body, r->insn, 'w');
     name_of(into, adds(r) ? "part" : "sum", phase->first_total + k);
-    combine(s, r, into, sn_shader_text(s, &name));
+    sn_shader_combine(s, r, into, sn_shader_text(s, &name));
   }
 }
 
@@ -322,7 +321,7 @@ sn_status sn_shader_join_totals(sn_shader *s, int64_t parts) {
   declare(s, r, "sum", 0);
   sn_shader_line(s, "for (var part = 0; part < %lld; part++) {", (long long)parts);
   sn_format(element, sizeof element, "b%u[p * %lld + part]", b, (long long)parts);
-  combine(s, r, "sum0", element);
+  sn_shader_combine(s, r, "sum0", element);
   sn_shader_line(s, "}");
   sn_shader_line(s, "let total0 = sum0;");
   return sn_shader_post(s);

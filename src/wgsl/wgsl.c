@@ -59,7 +59,16 @@ void sn_wgsl_print(sn_text *t, const sn_device_steps *steps, size_t k) {
 
 /* ---- what it is made for ---------------------------------------------------------------------- */
 
+/* Where threads share memory, chains go through tiles. */
+enum {
+  TILE_ROWS = 64,
+  TILE_BYTES = 16 * 1024, /* what each needs at least (shader_chain.c) */
+  CHAIN_BYTES = 1024 * 1024,
+  REMADE_BYTES = 4 * 1024 * 1024 /* no small device has so much cache */
+};
+
 sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
+  const bool tiles = shared_bytes >= TILE_BYTES;
   return (sn_target){
       .name = "webgpu",
       .limits = {.dtypes = ~(1u << SN_F64),
@@ -68,10 +77,13 @@ sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
                  .operands = 48,
                  .buffers = buffers,
                  .local_bytes = shared_bytes / 2, /* beside what trees and tiles take */
+                 .tile_rows = tiles ? TILE_ROWS : 0,
                  .store_bytes = 1,
                  .alignment = 256},
       .costs = {.tiny_product = 0,
                 .row_points = 4096,
+                .many_rows = 256,
+                .long_row_points = 32 * 1024,
                 .copies = 4,
                 .pad_run = 1,
                 .pad_row = 1,
@@ -87,9 +99,9 @@ sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
                 .byte_flops = 16,
                 .argument_flops = 4096,
                 .kernel_flops = 1e5,
-                .remade_bytes = SIZE_MAX,
-                .remade_terms = 0,
-                .chain_bytes = SIZE_MAX,
+                .remade_bytes = tiles ? REMADE_BYTES : SIZE_MAX,
+                .remade_terms = 128,
+                .chain_bytes = tiles ? CHAIN_BYTES : SIZE_MAX,
                 .chain_points = INT64_MAX,
                 .block_bytes = 256 * 1024,
                 .block_rows = 48,

@@ -1,0 +1,49 @@
+/* chain_passes.h - a chain's passes over tiles of its columns. A workgroup has a block of rows and none of its scores but those
+ * of a tile: what a total of rows is needed for waits for the next pass, which makes the scores again.
+ *
+ *   softmax, then a product     pass 0   q k^T, max and sum          pass 1   q k^T, p, p v
+ *   its gradient by q           pass 0   p, dp, sum of p dp          pass 1   p, dp, ds, ds k
+ *   its gradients by k and v    pass 0   all
+ *
+ * Invariant: in pass n what is wanted needs totals of passes before it alone. */
+#ifndef SN_WGSL_CHAIN_PASSES_H
+#define SN_WGSL_CHAIN_PASSES_H
+
+#include "fuse/chain.h"
+
+typedef struct sn_phase_pass {
+  int points; /* the pass in which its points can be known */
+  int totals; /* the pass that makes its totals; they are known from the next one on */
+  /* Its one total is the sum of e^(x - max x), and the phase before makes the max: both in one pass, the sum of what is known
+   * of the max so far, made less where that grows. */
+  bool follows_max;
+  bool wanted; /* its points, in the pass under way */
+} sn_phase_pass;
+
+typedef struct sn_member_pass {
+  bool uses_up;          /* a product of scores (fuse/chain_fit.h) */
+  bool per_row;          /* a map over rows alone */
+  int pass;              /* product, map: in which its points can be known */
+  sn_phase_pass *phases; /* rows */
+  bool wanted;           /* in the pass under way */
+} sn_member_pass;
+
+typedef struct sn_chain_passes {
+  const sn_chain *chain;
+  int outer, n;
+  sn_member_pass *members;
+  /* per value */
+  bool *is_inside; /* members may read it, which one of them makes */
+  bool *is_local;  /* and nobody else does */
+  bool *is_scores; /* of those inside: it has an element for each column, else one a row */
+  int *known;      /* from which pass on */
+} sn_chain_passes;
+
+sn_status sn_chain_passes_of(sn_arena *arena, const sn_groups *groups, const sn_group *chain,
+                             sn_chain_passes *out);
+
+/* Sets what is wanted in a pass. */
+sn_status sn_chain_passes_want(sn_arena *arena, const sn_groups *groups, sn_chain_passes *passes,
+                               int pass);
+
+#endif

@@ -1,0 +1,142 @@
+/* shader_factor.c - where the factors of products lie. They keep their nests and bounds (im2col without a copy): functions of
+ * the shader say where an element is from its batch, its place across and its k.
+ *
+ * Invariant: what lies outside of a factor's bounds is 0, and not read. */
+#include "base/format.h"
+#include "fuse/nest_text.h"
+#include "wgsl/shader.h"
+
+static bool is_bounded(const sn_operand *f) { return f->nests->bounds.guards != 0; }
+
+/* Of a place: a number; with bounds also the coordinates that they are of, from the lowest on. */
+static int bounded_fields(const sn_operand *f) {
+  int n = 0;
+  while (n < SN_MARKS && f->nests->bounds.guards >> n * SN_MARK_BITS) n++;
+  return n;
+}
+
+static const char *place_type(const sn_operand *f) {
+  static const char *const types[] = {"i32", "vec2<i32>", "vec3<i32>", "vec4<i32>"};
+  _Static_assert(sizeof types / sizeof *types == SN_MARKS + 1, "one more than marks");
+  return types[bounded_fields(f)];
+}
+
+static const char *const axis_names[] = {"batch", "across", "k"};
+
+/* Adds what some axes say of an element's place, or (field >= 0) of a coordinate there. */
+static void add_terms(const sn_group *product, sn_text *out, const sn_operand *f, int field,
+                      int from, int to, int64_t first) {
+  bool any = false;
+  for (int i = from; i < to; i++) {
+    const sn_nest *axis = &f->nests->of[i];
+    int64_t strides[SN_MAX_RANK];
+    if (i == SN_AXIS_BATCH && product->space_rank <= 2) continue;
+    if (field >= 0)
+      sn_nest_field(axis, field, strides);
+    else
+      memcpy(strides, axis->strides, sizeof strides);
+    sn_nest_add_terms(out, &any, axis, strides, axis_names[i]);
+  }
+  sn_text_add_term(out, &any, first, "");
+  if (!any) sn_text_add(out, "0");
+}
+
+/* The same as one place; `begins`: with the offset, and from the bounds on. */
+static void add_place(const sn_group *product, sn_text *out, const sn_operand *f, int from, int to,
+                      bool begins) {
+  if (is_bounded(f)) sn_text_add(out, "%s(", place_type(f));
+  add_terms(product, out, f, -1, from, to, begins ? f->offset : 0);
+  for (int field = 0; field < bounded_fields(f); field++) {
+    int64_t low, high;
+    sn_bounds_field(&f->nests->bounds, field, &low, &high);
+    sn_text_add(out, ", ");
+    add_terms(product, out, f, field, from, to, begins ? -low : 0);
+  }
+  if (is_bounded(f)) sn_text_add(out, ")");
+}
+
+/* Whether a place is inside of the bounds. */
+static void add_test(sn_text *out, const sn_operand *f) {
+  const char *and = "";
+  for (int field = 0; field < bounded_fields(f); field++, and = " && ") {
+    int64_t low, high;
+    sn_bounds_field(&f->nests->bounds, field, &low, &high);
+    sn_text_add(out, "%sbitcast<u32>(q.%c) < %lldu", and, "yzw"[field],
+                (long long)(high - low + 1));
+  }
+}
+
+/* fn at_a(q): the element at a place, 0 outside of the bounds. */
+static sn_status add_access(sn_shader *s, const sn_group *product, const sn_operand *f,
+                            char letter) {
+  const sn_dtype total = product->contraction.total_dtype;
+  const char *type = sn_spoken_type(total);
+  sn_text element = sn_text_in(s->arena), value = element, test = element;
+  sn_shader_add_element(s, &element, f->value, f->dtype, is_bounded(f) ? "q.x" : "q");
+  const char *args[] = {sn_shader_text(s, &element)};
+  SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
+  sn_text *out = &s->spoken.functions;
+  sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, place_type(f), type);
+  if (is_bounded(f)) {
+    add_test(&test, f);
+    sn_text_add(out, "select(%s(0), %s, %s)", type, sn_shader_text(s, &value),
+                sn_shader_text(s, &test));
+  } else {
+    sn_text_add(out, "%s", sn_shader_text(s, &value));
+  }
+  sn_text_add(out, ";\n}\n\n");
+  return out->status;
+}
+
+sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter) {
+  sn_text *out = &s->spoken.functions;
+  sn_text test = sn_text_in(s->arena);
+  const uint32_t binding = sn_shader_binding_of(s, f->value);
+  sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, place_type(f));
+  if (is_bounded(f)) {
+    add_test(&test, f);
+    sn_text_add(out, "select(vec4<f32>(), b%u[q.x >> 2u], %s)", binding, sn_shader_text(s, &test));
+  } else {
+    sn_text_add(out, "b%u[q >> 2u]", binding);
+  }
+  sn_text_add(out, ";\n}\n\n");
+  return out->status;
+}
+
+sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char letter) {
+  const sn_operand *f = &product->contraction.factors[side];
+  sn_text *out = &s->spoken.functions;
+  sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
+              place_type(f));
+  add_place(product, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
+  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, place_type(f));
+  add_place(product, out, f, SN_AXIS_ALONG, SN_PRODUCT_AXES, false);
+  sn_text_add(out, ";\n}\n\n");
+  return add_access(s, product, f, letter);
+}
+
+void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size) {
+  const char *type = sn_spoken_type(product->contraction.total_dtype);
+  sn_text_add(
+      &s->spoken.functions,
+      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
+      "  if (across < %lld && k < %lld) { return at_%c(place_%c(batch, across) + step_%c(k)); }\n"
+      "  return %s(0);\n}\n\n",
+      letter, type, (long long)size, (long long)product->contraction.k, letter, letter, letter,
+      type);
+}
+
+void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, const char *tile,
+                            int64_t width, const char *across, const char *k) {
+  const bool along_k = sn_nest_stride(&f->nests->of[SN_AXIS_ALONG]) == 1;
+  const long long run = along_k ? SN_SHADER_BLOCK_K : (long long)width;
+  sn_shader_line(s, "for (var e = lane; e < %lld; e += %d) {", (long long)width * SN_SHADER_BLOCK_K,
+                 SN_SHADER_SIDE * SN_SHADER_SIDE);
+  sn_shader_line(s,
+                 along_k ? "let across = e / %lld; let k = e %% %lld;"
+                         : "let k = e / %lld; let across = e %% %lld;",
+                 run, run);
+  sn_shader_line(s, "%s[k * %lld + across] = load_%c(batch, %s + across, %s + k);", tile,
+                 (long long)width, letter, across, k);
+  sn_shader_line(s, "}");
+}
