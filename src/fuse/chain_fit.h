@@ -7,7 +7,7 @@
 #ifndef SN_FUSE_CHAIN_FIT_H
 #define SN_FUSE_CHAIN_FIT_H
 
-#include "fuse/chain.h"
+#include "fuse/group.h"
 
 /* What a value is to the chain: of a contraction BESIDE it, nobody has read; LATE comes after it. */
 typedef enum sn_chain_state {

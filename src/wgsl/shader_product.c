@@ -32,18 +32,25 @@ static int64_t smaller_side(const sn_group *g) {
   return m < n ? m : n;
 }
 
+/* From so many rows and columns on, tiles of 32, of 64 and of 128. */
+enum { SMALL = 32, MIDDLE = 64, LARGE = 256 };
+
 static bool has_tiles(const sn_shader *s) {
-  return s->frame->program->groups.target->limits.local_bytes > 0 && smaller_side(s->group) >= 32;
+  return s->frame->program->groups.target->limits.local_bytes > 0 &&
+         smaller_side(s->group) >= SMALL;
 }
 
+/* 0: a fair choice; 1: without tiles; 2: small ones; 3: large ones. */
 int sn_shader_product_variants(const sn_shader *s) {
-  return !has_tiles(s) ? 1 : smaller_side(s->group) >= 64 ? 3 : 2;
+  const int64_t least = smaller_side(s->group);
+  return !has_tiles(s) ? 1 : least >= LARGE ? 4 : least >= MIDDLE ? 3 : 2;
 }
 
-/* Of few points: smaller tiles have more workgroups. Without tiles caches do what memory does with them. */
+/* Of few points: smaller tiles have more workgroups. Large ones read the workgroup's memory less often for each multiply-add.
+ * Without tiles caches do what memory does with them. */
 static tile choose(const sn_shader *s, int variant) {
   const int64_t least = smaller_side(s->group);
-  const int micro = least >= 64 && variant == 0 ? 4 : 2;
+  const int micro = variant == 3 ? 8 : least >= MIDDLE && variant == 0 ? 4 : 2;
   if (has_tiles(s) && variant != 1) return (tile){.micro = micro, .width = micro * SN_SHADER_SIDE};
   return (tile){.micro = least >= 16 ? 4 : least >= 4 ? 2 : 1};
 }
