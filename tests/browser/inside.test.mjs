@@ -80,11 +80,15 @@ for (const [name, viewport, colorScheme] of mainOf([
       const values = page.locator(`${by('inside-activation-rows')} li`);
       assert.deepEqual(await values.evaluateAll((rows) => rows.map((row) => row.dataset.name)), ['1 linear', '2 relu', '3 linear', '4 relu', '5 linear']);
       // The picture has a column for each look.
-      const painted = await page.locator('canvas.heat').evaluateAll((all) => all.map((canvas) => {
-        const { data: pixels } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        const columns = Array.from({ length: canvas.width }, (_, x) => x);
-        return columns.filter((x) => Array.from({ length: canvas.height }, (_, y) => pixels[4 * (y * canvas.width + x) + 3]).some((a) => a > 0)).length;
-      }));
+      const painted = await page.locator('img.heat').evaluateAll((all) => Promise.all(all.map(async (picture) => {
+        await picture.decode();
+        const { naturalWidth: width, naturalHeight: height } = picture;
+        const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d');
+        context.drawImage(picture, 0, 0);
+        const { data: pixels } = context.getImageData(0, 0, width, height);
+        const columns = Array.from({ length: width }, (_, x) => x);
+        return columns.filter((x) => Array.from({ length: height }, (_, y) => pixels[4 * (y * width + x) + 3]).some((a) => a > 0)).length;
+      })));
       assert.equal(painted.length, 11);
       assert.ok(painted.every((columns) => columns >= 2), painted.join());
       assert.match(await page.textContent(by('memory-words')), /MB in \d+ tensors/);

@@ -1,7 +1,7 @@
 // Test digits with the network's answers, wrong ones marked; either the first of the sample or
 // the first mistakes in it.
 
-import { paintDigit } from './paint.ts';
+import { digitAddress } from './paint.ts';
 import type { DigitSample } from '../state/protocol.ts';
 import { create, element, setText } from '../views/dom.ts';
 import { NONE, plural } from '../views/format.ts';
@@ -11,16 +11,16 @@ const PIXELS = 28 * 28;
 
 interface Cell {
   element: HTMLLIElement;
-  canvas: HTMLCanvasElement;
+  picture: HTMLImageElement;
   answer: HTMLElement;
   digit: number;
 }
 
 function makeCell(): Cell {
-  const canvas = create('canvas', '');
-  canvas.width = canvas.height = 28;
+  const picture = create('img', '');
+  picture.alt = '';
   const answer = create('span', '', NONE);
-  return { element: create('li', '', canvas, answer), canvas, answer, digit: -1 };
+  return { element: create('li', '', picture, answer), picture, answer, digit: -2 };
 }
 
 export class DigitGrid {
@@ -80,15 +80,16 @@ export class DigitGrid {
         Math.max(0, digit) * PIXELS,
         (Math.max(0, digit) + 1) * PIXELS,
       );
-      paintDigit(cell.canvas, digit < 0 ? new Uint8Array(PIXELS) : pixels, 255);
+      cell.picture.src = digitAddress(digit < 0 ? new Uint8Array(PIXELS) : pixels, 255);
     }
     const label = labels[Math.max(0, digit)];
     const answer = digit < 0 || this.predicted === null ? null : this.predicted[digit];
     const wrong = answer !== null && answer !== label;
     cell.element.classList.toggle('wrong', wrong);
     setText(cell.answer, answer === null ? NONE : String(answer));
-    cell.canvas.setAttribute('role', 'img');
-    cell.canvas.setAttribute('aria-label', `A written ${label}${wrong ? ', read wrongly as' : ''}`);
-    cell.element.title = wrong ? `a ${label}, read as ${answer}` : '';
+    const said = `A written ${label}${wrong ? ', read wrongly as' : ''}`;
+    if (cell.picture.alt !== said) cell.picture.alt = said;
+    const title = wrong ? `a ${label}, read as ${answer}` : '';
+    if (cell.element.title !== title) cell.element.title = title;
   }
 }

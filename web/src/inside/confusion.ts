@@ -30,12 +30,32 @@ function picture({ pixels, height, width, colours }: Exclude<Example, { text: st
 const draw = (example: Example, label: string): HTMLElement =>
   'text' in example ? create('code', 'example', example.text) : picture(example, label);
 
+/** n: of so many that are `truth`, how many were answered with `answer`. */
+function fillCell(cell: HTMLTableCellElement, n: number, total: number, truth: string, answer: string): void {
+  const share = String(total === 0 ? 0 : Math.sqrt(n / total));
+  if (cell.style.getPropertyValue('--share') !== share) cell.style.setProperty('--share', share);
+  const there = cell.querySelector('button');
+  if (n === 0) {
+    there?.remove();
+    return;
+  }
+  const button = there ?? create('button', '');
+  setText(button, String(n));
+  button.setAttribute('aria-label', `${truth} answered with ${answer}: ${n}`);
+  if (there !== null) return;
+  button.type = 'button';
+  Object.assign(button.dataset, cell.dataset);
+  cell.append(button);
+}
+
 export class ConfusionView {
   readonly element = create('div', 'confusion');
   private readonly summary = create('p', 'muted', 'Asked of the program while this is open.');
   private readonly table = create('table', '');
   private readonly title = create('p', 'muted');
   private readonly list = create('div', 'examples-of-cell');
+  private cells: HTMLTableCellElement[][] = [];
+  private filled = '';
   private sample: DigitSample | null = null;
   private report: ConfusionReport | null = null;
   private chosen: { truth: number; answer: number } | null = null;
@@ -57,6 +77,7 @@ export class ConfusionView {
   clear(): void {
     this.report = null;
     this.chosen = null;
+    this.filled = '';
     this.table.replaceChildren();
     this.list.replaceChildren();
     setText(this.title, '');
@@ -112,29 +133,27 @@ export class ConfusionView {
     return all.sort((a, b) => wrong(b) - wrong(a)).slice(0, MOST_CLASSES).sort((a, b) => a - b);
   }
 
+  /** Cells stay where classes do; only what has changed in them is written. */
   private fill(counts: Int32Array[], classes: number[]): void {
-    const name = (i: number): string => (this.report?.names[i] ?? '').replace(' ', '␣').replace('\n', '⏎');
-    const focused = document.activeElement instanceof HTMLElement && this.table.contains(document.activeElement) ? { ...document.activeElement.dataset } : null;
-    const head = create('tr', '', create('td', ''), ...classes.map((i) => create('th', '', name(i))));
-    const rows = classes.map((i) => {
+    const names = classes.map((i) => (this.report?.names[i] ?? '').replace(' ', '␣').replace('\n', '⏎'));
+    const asked = JSON.stringify([classes, names]);
+    if (asked !== this.filled) this.build(classes, names);
+    this.filled = asked;
+    classes.forEach((i, row) => {
       const total = counts[i].reduce((a, b) => a + b, 0);
-      const cells = classes.map((j) => {
-        const n = counts[i][j];
-        const cell = create('td', i === j ? 'right' : 'wrong');
-        cell.style.setProperty('--share', String(total === 0 ? 0 : Math.sqrt(n / total)));
-        if (n === 0) return cell;
-        const button = create('button', '', String(n));
-        button.type = 'button';
-        button.dataset.truth = String(i);
-        button.dataset.answer = String(j);
-        button.setAttribute('aria-label', `${name(i)} answered with ${name(j)}: ${n}`);
-        cell.append(button);
-        return cell;
-      });
-      return create('tr', '', create('th', '', name(i)), ...cells);
+      classes.forEach((j, column) => fillCell(this.cells[row][column], counts[i][j], total, names[row], names[column]));
     });
+  }
+
+  private build(classes: number[], names: string[]): void {
+    this.cells = classes.map((i) => classes.map((j) => {
+      const cell = create('td', i === j ? 'right' : 'wrong');
+      Object.assign(cell.dataset, { truth: i, answer: j });
+      return cell;
+    }));
+    const head = create('tr', '', create('td', ''), ...names.map((name) => create('th', '', name)));
+    const rows = this.cells.map((cells, row) => create('tr', '', create('th', '', names[row]), ...cells));
     this.table.replaceChildren(create('thead', '', head), create('tbody', '', ...rows));
-    if (focused !== null) this.table.querySelector<HTMLElement>(`button[data-truth="${focused.truth}"][data-answer="${focused.answer}"]`)?.focus();
   }
 
   private mark(): void {

@@ -2,6 +2,7 @@
 // too many, every second column goes, and from then on so does every second look.
 
 import { rgb } from '../views/colour.ts';
+import { addressOf } from '../views/picture.ts';
 import { BINS, LEAST_POWER, MOST_POWER } from '../state/inside.ts';
 import { create, setText } from '../views/dom.ts';
 import { count, short } from '../views/format.ts';
@@ -18,11 +19,12 @@ interface Column {
 
 export class Heat {
   readonly figure: HTMLElement;
-  private readonly canvas = create('canvas', 'heat');
+  private readonly picture = create('img', 'heat');
   private readonly words = create('figcaption', '');
   private columns: Column[] = [];
   private stride = 1;
   private looks = 0;
+  private isNews = false;
 
   /** powers: over the sizes of values, on a logarithmic axis. */
   constructor(
@@ -30,8 +32,8 @@ export class Heat {
     private readonly colour: string,
     private readonly isPowers: boolean,
   ) {
-    this.canvas.setAttribute('role', 'img');
-    this.figure = create('figure', '', this.canvas, this.words);
+    this.picture.decoding = 'sync'; // the one before stays until then
+    this.figure = create('figure', '', this.picture, this.words);
   }
 
   add(column: Column): void {
@@ -43,7 +45,7 @@ export class Heat {
       this.columns = this.columns.filter((_, i) => i % 2 === 0);
       this.stride *= 2;
     }
-    this.paint();
+    this.isNews = true;
   }
 
   /** The figures, for a file. */
@@ -51,13 +53,12 @@ export class Heat {
     return this.columns;
   }
 
-  private paint(): void {
+  paint(): void {
+    if (!this.isNews) return;
+    this.isNews = false;
     const [low, high] = this.ends();
-    const context = this.canvas.getContext('2d');
     const width = this.columns.length;
     const image = new ImageData(width, HEIGHT);
-    this.canvas.width = width;
-    this.canvas.height = HEIGHT;
     const [r, g, b] = rgb(this.colour);
     this.columns.forEach(({ range, counts }, x) => {
       const most = counts.reduce((a, each) => Math.max(a, each), 1);
@@ -66,10 +67,14 @@ export class Heat {
         const place = this.isPowers ? (value - LEAST_POWER) / (MOST_POWER - LEAST_POWER) : (value / range + 1) / 2;
         if (place < 0 || place >= 1) continue;
         const share = counts[Math.floor(place * BINS)] / most;
-        image.data.set([r, g, b, share === 0 ? 0 : 255 * (0.08 + 0.92 * Math.sqrt(share))], 4 * (y * width + x));
+        const at = 4 * (y * width + x);
+        image.data[at] = r;
+        image.data[at + 1] = g;
+        image.data[at + 2] = b;
+        image.data[at + 3] = share === 0 ? 0 : 255 * (0.08 + 0.92 * Math.sqrt(share));
       }
     });
-    context?.putImageData(image, 0, 0);
+    this.picture.src = addressOf(image);
     this.say(low, high);
   }
 
@@ -89,6 +94,6 @@ export class Heat {
     const [first, last] = [this.columns[0], this.columns.at(-1)];
     setText(this.words, `${this.title}, ${written(low)} to ${written(high)}`);
     const steps = first === undefined || last === undefined ? '' : `, steps ${count(first.step)} to ${count(last.step)}`;
-    this.canvas.setAttribute('aria-label', `${this.title} over time, from ${written(low)} to ${written(high)}${steps}`);
+    this.picture.alt = `${this.title} over time, from ${written(low)} to ${written(high)}${steps}`;
   }
 }

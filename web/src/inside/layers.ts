@@ -1,14 +1,17 @@
 // Layers over time: weights, gradients and activations as histograms, with badges, and what stands out in words.
 
 import type { ActivationReport, LayerReport, LayersReport } from '../state/inside.ts';
-import { create, setText } from '../views/dom.ts';
+import { create, PAINT_MS, setText, spaced } from '../views/dom.ts';
 import { count, plural, short } from '../views/format.ts';
 import { ofActivation, ofLayer, type Finding } from './findings.ts';
 import { Heat } from './heat.ts';
 
+const NOTHING = 'Nothing stands out: gradients reach all layers, no layer moves too far, and its units are awake.';
+
 class Row {
   readonly element: HTMLLIElement;
   private readonly badges = create('p', 'badges');
+  private marked = '';
 
   constructor(
     name: string,
@@ -21,6 +24,9 @@ class Row {
   }
 
   mark(findings: readonly Finding[]): void {
+    const said = JSON.stringify(findings);
+    if (said === this.marked) return;
+    this.marked = said;
     this.badges.replaceChildren(
       ...findings.map(({ badge, why }) => {
         const made = create('span', 'badge', badge);
@@ -45,6 +51,9 @@ export class LayersView {
   private readonly note = create('p', 'muted');
   private rows = new Map<string, Row>();
   private last: LayersReport | null = null;
+  private readonly draw = spaced(PAINT_MS, () => {
+    for (const { heats } of this.rows.values()) for (const heat of heats) heat.paint();
+  });
 
   constructor() {
     const news = create('div', '', this.findings); // a list that is news is no list any more
@@ -88,10 +97,18 @@ export class LayersView {
       row.heats[0].add({ step, ...each.values });
       keep(row, ofActivation(each));
     }
-    this.findings.replaceChildren(...(found.length === 0 ? [create('li', 'good', 'Nothing stands out: gradients reach all layers, no layer moves too far, and its units are awake.')] : found.map(({ why }) => create('li', '', why))));
+    this.say(found);
+    this.draw();
     setText(this.summary, `Step ${count(step)}, measured on the batch of the next step in ${short(ms, 2)} ms, at most 2 % of the time.`);
     setText(this.note, activations.length === 0 && note === '' ? 'This program calls no module and no activation function.' : note);
     this.element.dataset.step = String(step);
+  }
+
+  /** A list is written anew where it says something else. */
+  private say(found: readonly Finding[]): void {
+    const items = found.length === 0 ? [create('li', 'good', NOTHING)] : found.map(({ why }) => create('li', '', why));
+    const said = (list: readonly Element[]): string => list.map(({ textContent }) => textContent).join('\n');
+    if (said(items) !== said([...this.findings.children])) this.findings.replaceChildren(...items);
   }
 
   /** All of the last look, and the histograms over time. */

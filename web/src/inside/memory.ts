@@ -2,7 +2,7 @@
 
 import type { Progress } from '../state/protocol.ts';
 import { Chart } from '../views/chart.ts';
-import { create, perFrame, setText } from '../views/dom.ts';
+import { create, PAINT_MS, setText, spaced } from '../views/dom.ts';
 import { bytes, plural, significant } from '../views/format.ts';
 
 const CAPACITY = 500;
@@ -14,7 +14,7 @@ export class MemoryView {
   private readonly words = create('p', '', 'Drawn from now on, while training runs.');
   private readonly chart: Chart;
   private columns: [number[], number[], number[]] = [[], [], []];
-  private readonly draw = perFrame(() => this.chart.show(this.columns));
+  private readonly draw = spaced(PAINT_MS, () => this.chart.show(this.columns));
 
   constructor() {
     const box = create('div', 'plot');

@@ -6,7 +6,7 @@ import type { Column, History } from '../state/history.ts';
 import type { Phase } from '../state/protocol.ts';
 import { SETTING_LABELS, SETTING_NAMES, formatSetting, type Settings } from '../state/settings.ts';
 import { Chart } from '../views/chart.ts';
-import { create, perFrame, setText } from '../views/dom.ts';
+import { create, PAINT_MS, setText, spaced } from '../views/dom.ts';
 import { count, plural, short } from '../views/format.ts';
 import { BesideTrainer } from './beside.ts';
 
@@ -59,7 +59,7 @@ export class RunsView {
   private beside: BesideTrainer | null = null;
   private phase: Phase = 'paused';
   private isOpen = false;
-  private readonly draw = perFrame(() => this.paint());
+  private readonly draw = spaced(PAINT_MS, () => this.paint());
 
   constructor(
     private readonly history: History,

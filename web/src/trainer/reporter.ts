@@ -1,4 +1,4 @@
-// Collects what has happened since the last report and sends it at most 8 times a second: drawing takes
+// Collects what has happened since the last report and sends it at most 4 times a second: drawing takes
 // time from the same cores.
 
 import * as sn from 'sinter';
@@ -6,7 +6,7 @@ import type { FromTrainer, Reading } from '../state/protocol.ts';
 import type { Meter } from './meter.ts';
 import type { Session } from './session.ts';
 
-const REPORT_EVERY_MS = 125;
+const REPORT_EVERY_MS = 250;
 
 export class Reporter {
   private readings: Reading[] = [];

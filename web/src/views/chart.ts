@@ -43,9 +43,18 @@ const STEPS = [1, 2, 5]
   .flatMap((n) => [n, 10 * n, 100 * n, 1e3 * n, 1e4 * n, 1e5 * n, 1e6 * n])
   .sort((a, b) => a - b);
 
-export function css(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name);
+/** What is read of a property of the style sheet, which is not asked for again until the page becomes dark or light. */
+export function remembered<T>(read: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => known.clear());
+  return (name) => {
+    const found = known.get(name) ?? read(name);
+    known.set(name, found);
+    return found;
+  };
 }
+
+export const css = remembered((name) => getComputedStyle(document.documentElement).getPropertyValue(name));
 
 /** The least distance of two marks of the y axis, in pixels. */
 const ROOM = 18;

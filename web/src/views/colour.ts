@@ -1,14 +1,14 @@
 // Colours of the style sheet as numbers, for what is painted.
 
-import { css } from './chart.ts';
+import { css, remembered } from './chart.ts';
 import { create } from './dom.ts';
 
 /** Of a custom property: red, green and blue, from 0 to 255. */
-export function rgb(name: string): [number, number, number] {
+export const rgb = remembered((name): [number, number, number] => {
   const probe = create('i', '');
   probe.style.color = css(name);
   document.body.append(probe);
   const [r = 0, g = 0, b = 0] = (getComputedStyle(probe).color.match(/[\d.]+/g) ?? []).map(Number);
   probe.remove();
   return [r, g, b];
-}
+});

@@ -3,13 +3,11 @@
 
 import type { Column, History } from '../state/history.ts';
 import { Chart } from './chart.ts';
-import { element, perFrame, setValue, spaced } from './dom.ts';
+import { element, PAINT_MS, perFrame, setValue, spaced } from './dom.ts';
 import { NONE, short, significant } from './format.ts';
 
 const logarithmic = (...lists: number[][]): number[][] =>
   lists.map((list) => [-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4].flatMap((power) => list.map((n) => n * 10 ** power)));
-/** Drawing takes time from the cores that train: four charts are drawn half as often as there is news. */
-const PAINT_MS = 250;
 const LOSS_MARKS = logarithmic([1], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]);
 const MARKS = logarithmic([1], [1, 3], [1, 2, 5]);
 
