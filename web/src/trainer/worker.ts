@@ -1,6 +1,6 @@
 // The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so nothing
 // changes under a running program. While training, it works in slices of about 12 ms and then lets the
-// inbox fill; it reports at most 8 times a second.
+// inbox fill; it reports at most 4 times a second.
 
 import * as sn from 'sinter';
 import { describe as problemOf } from '../compiler/workers/source.ts';
