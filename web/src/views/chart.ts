@@ -45,12 +45,15 @@ const STEPS = [1, 2, 5]
 
 /** What is read of a property of the style sheet, which is not asked for again until the page becomes dark or light. */
 export function remembered<T>(read: (name: string) => T): (name: string) => T {
-  const known = new Map<string, T>();
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => known.clear());
+  let known: Map<string, T> | null = null;
   return (name) => {
-    const found = known.get(name) ?? read(name);
-    known.set(name, found);
-    return found;
+    if (known === null) { // not when the module is loaded: a worker has no page
+      const found = (known = new Map<string, T>());
+      matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => found.clear());
+    }
+    const value = known.get(name) ?? read(name);
+    known.set(name, value);
+    return value;
   };
 }
 
