@@ -8,8 +8,8 @@
  *     products of scores:  the scores' tile and a block of the other factor in the workgroup's memory
  *   totals of the threads together; results
  *
- * A thread has every SN_SHADER_SIDE-th row and column. Columns that a causal mask hides (causal.c) are in no tile, but for those of the
- * last one.
+ * A thread has every 16th row and column (SN_SHADER_SIDE). Columns that a causal mask hides (causal.c) are in no tile, but for
+ * those of the last one.
  *
  * Invariant: the order of every sum follows from the columns alone, not from the rows of a block: so shaders may be chosen by
  * the clock. */
@@ -23,7 +23,7 @@ enum {
   FEW_TERMS = 4096    /* that are added up in order */
 };
 
-/* Rows, and columns of a result, that a thread has. */
+/* Columns of a result that a thread has. */
 static int micro_results(const sn_group *g) {
   return (int)(g->space[g->space_rank - 1] + SN_SHADER_SIDE - 1) / SN_SHADER_SIDE;
 }

@@ -34,7 +34,8 @@ static void open_totals(const sn_chain_writer *w, uint32_t m, int r) {
   }
 }
 
-/* fn follow(state, x): the max so far, and the sum of e^(x - max), with x. What is -infinity adds nothing. */
+/* fn follow(state, x): the max so far, and the sum of e^(x - max), with x. What is -infinity adds nothing; the sum of nothing
+ * else becomes NaN in lower_sums, as that of infinity does. */
 sn_status sn_chain_follow(const sn_chain_writer *w) {
   sn_text *out = &w->s->spoken.functions;
   sn_text e = sn_text_in(w->s->arena);

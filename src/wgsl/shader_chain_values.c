@@ -3,7 +3,6 @@
 #include "base/format.h"
 #include "wgsl/shader_chain.h"
 
-/* s<value>_<row><column> of scores, else s<value>_<row>. */
 void sn_chain_value_name(const sn_chain_writer *w, char *name, uint32_t v, int r, int c) {
   if (w->passes.is_scores[v])
     sn_format(name, SN_SHADER_NAME, "s%u_%d%d", v, r, c);
@@ -28,7 +27,6 @@ void sn_chain_declare_values(const sn_chain_writer *w, bool scores) {
   }
 }
 
-/* What a body reads of values inside, under the names that its loads have. */
 void sn_chain_open_values(const sn_chain_writer *w, const sn_body *body, int r, int c) {
   char name[SN_SHADER_NAME];
   for (uint32_t i = 0; i < body->n_operands; i++) {
@@ -47,7 +45,6 @@ const char *sn_chain_insn_name(const sn_chain_writer *w, const sn_body *body, ui
   return sn_shader_text(w->s, &name);
 }
 
-/* Stores of a point: into registers, and to memory where it is their time; `if_inside`: a test that the point is there. */
 void sn_chain_store(const sn_chain_writer *w, const sn_body *body, const sn_store *stores,
                     uint32_t n, int rank, int r, int c, int points, const char *if_inside) {
   sn_shader *s = w->s;
@@ -68,7 +65,6 @@ void sn_chain_store(const sn_chain_writer *w, const sn_body *body, const sn_stor
   }
 }
 
-/* The lines of a body, as far as these need it; `also`: instructions more, or NULL. */
 sn_status sn_chain_body(const sn_chain_writer *w, const sn_body *body, const sn_store *stores,
                         uint32_t n, const uint8_t *also, int rank) {
   uint8_t *wanted;
