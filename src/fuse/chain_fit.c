@@ -8,7 +8,6 @@ int64_t sn_chain_outer_points(const sn_chain_fit *f) {
   return n;
 }
 
-/* Elements of the value at one outer index. */
 int64_t sn_chain_row_elements(const sn_chain_fit *f, uint32_t value) {
   return sn_type_size(&f->groups->values[value].type) / sn_chain_outer_points(f);
 }

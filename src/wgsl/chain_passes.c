@@ -107,13 +107,13 @@ static sn_status plan_member(const planner *p, sn_arena *arena, const sn_group *
   return SN_OK;
 }
 
-/* Scores that go to memory are written in the first pass that knows them. */
 static bool stores_outside(const sn_chain_passes *to, const sn_store *stores, uint32_t n) {
   for (uint32_t k = 0; k < n; k++)
     if (!to->is_local[stores[k].target.value]) return true;
   return false;
 }
 
+/* Scores that go to memory are written in the first pass that knows them, so there is such a pass. */
 static void count_stores(sn_chain_passes *to) {
   for (uint32_t m = 0; m < to->chain->n_members; m++) {
     const sn_group *g = &to->chain->whole[m];

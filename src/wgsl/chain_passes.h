@@ -23,7 +23,7 @@ typedef struct sn_phase_pass {
 typedef struct sn_member_pass {
   bool uses_up;          /* a product of scores (fuse/chain_fit.h) */
   bool per_row;          /* a map over rows alone */
-  int pass;              /* product, map: in which its points can be known */
+  int pass;              /* in which its post can be known: of a product or a map all of its points */
   sn_phase_pass *phases; /* rows */
   bool wanted;           /* in the pass under way */
 } sn_member_pass;

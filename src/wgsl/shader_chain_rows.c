@@ -123,7 +123,6 @@ sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m) {
   return w->s->status;
 }
 
-/* What happens once a row, between passes: totals are known to all threads of the row, one of which writes. */
 sn_status sn_chain_per_row(const sn_chain_writer *w) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     const sn_group *g = sn_chain_member(w, m);

@@ -100,7 +100,7 @@ for (const [name, viewport, colorScheme] of mainOf([
       assert.equal(cells.reduce((sum, { count }) => sum + count, 0), 1000);
       const wrong = cells.filter(({ truth, answer }) => truth !== answer).sort((a, b) => b.count - a.count)[0];
       await page.click(`${by('confusion')} button[data-truth="${wrong.truth}"][data-answer="${wrong.answer}"]`);
-      assert.equal(await page.locator(`${by('confusion-examples')} canvas`).count(), Math.min(60, wrong.count));
+      assert.equal(await page.locator(`${by('confusion-examples')} img`).count(), Math.min(60, wrong.count));
       await screenshot(page, `inside-${name}`);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     });

@@ -5,6 +5,7 @@ import type { DigitSample, Evaluation } from '../state/protocol.ts';
 import type { ConfusionReport, Example } from '../state/inside.ts';
 import { create, setText } from '../views/dom.ts';
 import { count, percent, plural } from '../views/format.ts';
+import { addressOf } from '../views/picture.ts';
 
 const SIDE = 28;
 const MOST_EXAMPLES = 60;
@@ -12,19 +13,16 @@ const MOST_EXAMPLES = 60;
 const MOST_CLASSES = 20;
 
 function picture({ pixels, height, width, colours }: Exclude<Example, { text: string }>, label: string): HTMLElement {
-  const canvas = create('canvas', 'example');
-  canvas.width = width;
-  canvas.height = height;
+  const made = create('img', 'example');
   const image = new ImageData(width, height);
   const [low, high] = [Math.min(...pixels), Math.max(...pixels)];
   for (let i = 0; i < width * height; i++) {
     for (let c = 0; c < 3; c++) image.data[4 * i + c] = (255 * (pixels[colours === 3 ? 3 * i + c : i] - low)) / (high - low || 1);
     image.data[4 * i + 3] = 255;
   }
-  canvas.getContext('2d')?.putImageData(image, 0, 0);
-  canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', label);
-  return canvas;
+  made.src = addressOf(image);
+  made.alt = label;
+  return made;
 }
 
 const draw = (example: Example, label: string): HTMLElement =>

@@ -37,10 +37,11 @@ export function setValue(node: HTMLElement, text: string, value: number | null):
   else node.dataset.value = String(value);
 }
 
-/** Drawing takes time from the cores that train: charts of it are drawn half as often as there is news. */
+/** Drawing takes time from the cores that train: charts of it are drawn so far apart at least. */
 export const PAINT_MS = 250;
 
-/** What the page does with a drawing behind `draw` takes about as long again: with this a share of a few percent. */
+/** So many times as long as a drawing takes passes from one to the next: it has a few percent of the time, and what the page
+ *  does with it afterwards as much again. */
 const PATIENCE = 40;
 
 /** Runs `draw` at most once in so many milliseconds, and in so many times as long as it takes, however often it is asked for. */
