@@ -10,6 +10,7 @@ const flat = { '1K': [1, 1000], '100K': [100, 1000], '1M': [1000, 1000], '999,99
 const of = (label) => [label, flat[label]];
 const by = (m, n) => [`${m}x${n}`, [m, n]];
 const UNASKED = true;
+export const LETTERS = 65;
 const flopsOf = (m, k, n) => 2 * m * k * n;
 const product = (asked, m, k, n) =>
   ({ name: `matmul ${m}x${k}x${n}`, op: 'matmul', sizes: [m, k, n], flops: flopsOf(m, k, n), asked });
@@ -29,6 +30,12 @@ const cnnFlops = (batch) =>
 const cnn = (batch) => ({ name: `CNN training step, ${batch}`, op: 'cnn', batch, flops: cnnFlops(batch), asked: 50 });
 const training = (batch, ...widths) =>
   ({ name: `training step ${widths.join('-')}, ${batch}`, op: 'train', widths, batch, asked: 4 });
+
+/** A training step of the transformer of letters: learnt places, blocks with the norm first, GELU, a head of its own. */
+export const gpt = (width, blocks, heads, context, batch) => ({
+  name: `GPT training step ${width}, ${blocks} blocks, ${context}, ${batch}`, op: 'gpt', width, blocks, heads, context, batch,
+  flops: 3 * batch * context * (blocks * (24 * width * width + 4 * width * context) + 2 * width * LETTERS),
+});
 
 export const CASES = [
   ...rows('relu', 2, [...of('1K'), UNASKED], of('100K'), of('99,225'), of('1M'), of('999,999')),
@@ -52,6 +59,7 @@ export const CASES = [
   cnn(64),
   training(128, 784, 256, 128, 10),
   training(100, 784, 300, 100, 10),
+  gpt(96, 3, 4, 64, 16),
   { name: 'building simulation', op: 'simulate', askedMs: 0.01 },
 ];
 
@@ -124,3 +132,25 @@ export const trainingData = ({ widths, batch }) => ({
     weight: numbers([widths[i], width], i + 2).map((x) => x * 0.05),
   })),
 });
+
+/** Letters and those that follow, and the parameters of a transformer, without biases of its products: { name: { shape, data } }
+ *  of each block, and of what stands around them. */
+export const gptData = ({ width, blocks, context, batch }) => {
+  let seed = 1;
+  const made = (shape, factor) => ({ shape, data: numbers(shape, seed++).map((x) => x * factor) });
+  const ones = (size) => ({ shape: [size], data: new Float32Array(size).fill(1) });
+  const zeros = (size) => ({ shape: [size], data: new Float32Array(size) });
+  const product = (from, to) => made([from, to], 1 / Math.sqrt(from));
+  const norm = (name) => ({ [`${name}Scale`]: ones(width), [`${name}Shift`]: zeros(width) });
+  const block = () => ({
+    ...norm('first'), query: product(width, width), key: product(width, width), value: product(width, width), mixed: product(width, width),
+    ...norm('second'), up: product(width, 4 * width), down: product(4 * width, width),
+  });
+  const letters = (first) => numbers([batch, context], first).map((x) => Math.floor(((x + 1) / 2) * LETTERS));
+  return {
+    letters: Int32Array.from(letters(1001)),
+    targets: Int32Array.from(letters(1002)),
+    around: { letter: made([LETTERS, width], 0.1), place: made([context, width], 0.1), ...norm('last'), head: product(width, LETTERS) },
+    blocks: Array.from({ length: blocks }, block),
+  };
+};

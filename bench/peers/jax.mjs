@@ -1,7 +1,7 @@
 // jax-js on its WebAssembly or WebGPU backend: jit, and a wait for the result; on WebGPU until it is read.
 import { defaultDevice, init, jit, lax, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
 import {
-  CNN_RATE, TO_NCHW, TO_NHWC, TO_OIHW, cnnData, numbers, operandShapes, permuted, simulationData, trainingData,
+  CNN_RATE, LETTERS, TO_NCHW, TO_NHWC, TO_OIHW, cnnData, gptData, numbers, operandShapes, permuted, simulationData, trainingData,
 } from './cases.mjs';
 import { lossWith } from './chained.mjs';
 
@@ -39,7 +39,7 @@ export const open = async (onWebGpu) => {
   return { info: backend, prepare };
 };
 
-const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
+const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), gpt: (given) => gpt(given), simulate: () => simulation() };
 
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
@@ -101,9 +101,7 @@ const cnn = (given) => {
 
 const train = (given) => {
   const { images, distributions, layers } = trainingData(given);
-  const zeros = () => layers.flatMap(({ shape }) => [np.zeros(shape), np.zeros([shape[1]])]);
-  let [m, v] = [zeros(), zeros()];
-  let p = layers.flatMap(({ shape, weight }) => [np.array(weight, { shape }), np.zeros([shape[1]])]);
+  const p = layers.flatMap(({ shape, weight }) => [np.array(weight, { shape }), np.zeros([shape[1]])]);
   const x = np.array(images, { shape: [given.batch, given.widths[0]] });
   const y = np.array(distributions, { shape: [given.batch, given.widths.at(-1)] });
   const loss = (params, input, labels) => {
@@ -114,11 +112,18 @@ const train = (given) => {
     }
     return np.mean(np.sum(nn.logSoftmax(h).mul(labels), 1)).neg();
   };
+  return withAdam(loss, p, x, y);
+};
+
+/** A call is a step of Adam; parameters are a list. */
+const withAdam = (loss, params, x, y) => {
+  const zeros = () => params.map(({ shape }) => np.zeros(shape));
+  let [p, m, v] = [params, zeros(), zeros()];
   const both = valueAndGrad(loss);
-  const step = jit((params, means, squares, input, labels) => {
-    const [value, g] = both(params.map((a) => a.ref), input, labels);
+  const step = jit((list, means, squares, input, labels) => {
+    const [value, g] = both(list.map((a) => a.ref), input, labels);
     const next = [[], [], []];
-    params.forEach((param, i) => {
+    list.forEach((param, i) => {
       const mean = means[i].mul(0.9).add(g[i].ref.mul(0.1));
       const square = squares[i].mul(0.999).add(g[i].ref.mul(g[i]).mul(0.001));
       next[0].push(param.sub(mean.ref.mul(1e-3).div(np.sqrt(square.ref).add(1e-8))));
@@ -133,6 +138,34 @@ const train = (given) => {
     return (await value.data())[0];
   };
   return { call, result: async () => [await call()], release: () => {} };
+};
+
+const gpt = (given) => {
+  const { heads, width, batch, context } = given;
+  const data = gptData(given);
+  const names = { around: Object.keys(data.around), block: Object.keys(data.blocks[0]) };
+  const params = [data.around, ...data.blocks].flatMap((part) => Object.values(part)).map(({ shape, data: values }) => np.array(values, { shape }));
+  const named = (keys, list) => Object.fromEntries(keys.map((key, i) => [key, list[i]]));
+  const norm = (x, scale, shift) => nn.standardize(x, -1, { epsilon: 1e-5 }).mul(scale).add(shift);
+  const split = (x) => x.reshape([batch, context, heads, width / heads]);
+  const block = (x, p) => {
+    const h = norm(x.ref, p.firstScale, p.firstShift);
+    const [q, k] = [p.query, p.key].map((w) => split(np.matmul(h.ref, w)));
+    const mixed = nn.dotProductAttention(q, k, split(np.matmul(h, p.value)), { isCausal: true }).reshape([batch, context, width]);
+    const y = x.add(np.matmul(mixed, p.mixed));
+    const up = np.matmul(norm(y.ref, p.secondScale, p.secondShift), p.up);
+    return y.add(np.matmul(nn.gelu(up, { approximate: false }), p.down));
+  };
+  const loss = (list, letters, targets) => {
+    const around = named(names.around, list);
+    const size = names.block.length;
+    let x = np.matmul(nn.oneHot(letters, LETTERS), around.letter).add(around.place);
+    for (let at = names.around.length; at < list.length; at += size) x = block(x, named(names.block, list.slice(at, at + size)));
+    const logits = np.matmul(norm(x, around.lastScale, around.lastShift), around.head);
+    return np.mean(np.sum(nn.logSoftmax(logits).mul(nn.oneHot(targets, LETTERS)), -1)).neg();
+  };
+  const whole = (values) => np.array(values, { shape: [batch, context], dtype: np.int32 });
+  return withAdam(loss, params, whole(data.letters), whole(data.targets));
 };
 
 const simulation = () => {

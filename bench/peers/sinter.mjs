@@ -2,7 +2,7 @@
 import * as sn from 'sinter';
 import { webgpu } from 'sinter/webgpu';
 import { arguments_, simulate } from '../simulation.mjs';
-import { CNN_RATE, cnnData, numbers, operandShapes, trainingData } from './cases.mjs';
+import { CNN_RATE, cnnData, gptData, numbers, operandShapes, trainingData } from './cases.mjs';
 
 const FUNCTIONS = {
   relu: (x) => sn.relu(x),
@@ -22,15 +22,15 @@ const FUNCTIONS = {
 /** Of jit and trainStep. */
 let on = { device: 'cpu' };
 
-export const open = async (onWebGpu) => {
+export const open = async (onWebGpu, options) => {
   if (onWebGpu) on = { device: 'webgpu' };
-  const { threads, relaxedSimd, device } = await sn.init({ threads: 2, ...(onWebGpu && { device: webgpu() }) });
+  const { threads, relaxedSimd, device } = await sn.init({ threads: 2, ...(onWebGpu && { device: webgpu(options) }) });
   return { info: device?.adapter ?? `${threads} threads, relaxed SIMD ${relaxedSimd}`, prepare };
 };
 
 const placed = (t) => (on.device === 'cpu' ? t : t.to(on.device));
 
-const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
+const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), gpt: (given) => gpt(given), simulate: () => simulation() };
 
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
@@ -74,6 +74,28 @@ const cnn = (given) => {
   return stepping(loss, sn.optim.sgd({ lr: CNN_RATE }), params, made(images), sn.tensor(classes));
 };
 
+const gpt = (given) => {
+  const { heads, width, batch, context } = given;
+  const data = gptData(given);
+  const made = (tree) => Object.fromEntries(Object.entries(tree).map(([name, { shape, data: values }]) => [name, sn.tensor(values, { shape })]));
+  const split = (x) => x.reshape([batch, context, heads, width / heads]).permuteDims([0, 2, 1, 3]);
+  const block = (x, p) => {
+    const h = sn.layerNorm(x, { weight: p.firstScale, bias: p.firstShift });
+    const [q, k, v] = [p.query, p.key, p.value].map((w) => split(h.matmul(w)));
+    const mixed = sn.attention(q, k, v, { causal: true }).permuteDims([0, 2, 1, 3]).reshape([batch, context, width]);
+    const y = x.add(mixed.matmul(p.mixed));
+    return y.add(sn.gelu(sn.layerNorm(y, { weight: p.secondScale, bias: p.secondShift }).matmul(p.up)).matmul(p.down));
+  };
+  const loss = ({ around, blocks }, letters, targets) => {
+    const x = blocks.reduce(block, sn.take(around.letter, letters, { axis: 0 }).add(around.place));
+    const logits = sn.layerNorm(x, { weight: around.lastScale, bias: around.lastShift }).matmul(around.head);
+    return sn.mean(sn.softmaxCrossEntropy(logits, targets));
+  };
+  const params = { around: made(data.around), blocks: data.blocks.map(made) };
+  const [letters, targets] = [data.letters, data.targets].map((values) => sn.tensor(values, { shape: [batch, context] }));
+  return stepping(loss, sn.optim.adam({ lr: 1e-3 }), params, letters, targets);
+};
+
 /** A call is a training step, always on the same batch. */
 const stepping = (loss, optimizer, params, x, y) => {
   const step = sn.trainStep(loss, optimizer, on);
@@ -97,7 +119,7 @@ const stepping = (loss, optimizer, params, x, y) => {
     return value;
   };
   const call = on.device === 'cpu' ? now : later;
-  return { call, result: async () => [await call()], release: () => {} };
+  return { call, next, result: async () => [await call()], release: () => {} };
 };
 
 const simulation = () => {

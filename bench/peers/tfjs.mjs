@@ -38,6 +38,7 @@ const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), si
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   const f = FUNCTIONS[given.op];
+  if (!f) return null;
   const inputs = operandShapes(given).map((shape, i) => tf.tensor(numbers(shape, i + 1), shape));
   return {
     call: () => tf.tidy(() => f(...inputs)).dispose(),
