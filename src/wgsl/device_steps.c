@@ -100,7 +100,10 @@ static sn_status write_variants(writer *w, const sn_frame *frame, const sn_group
     SN_TRY(write(s, v));
     SN_TRY(add_step(w, SN_DEVICE_VARIANT, s, 0));
   }
-  return SN_OK;
+  SN_TRY(begin(w, frame, group, &s));
+  if (!sn_shader_product_has_parts(s)) return SN_OK;
+  SN_TRY(sn_shader_product_join(s));
+  return add_shader(w, s, 0);
 }
 
 static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *group) {

@@ -35,7 +35,7 @@ typedef struct sn_shader_binding {
 
 typedef enum sn_shader_element {
   SN_ELEMENT_F32,
-  SN_ELEMENT_FOUR_F32, /* of a factor that is read so (shader_product.c); only read */
+  SN_ELEMENT_FOUR_F32, /* of what is read or written so (shader_factor.c, shader_map.c) */
   SN_ELEMENT_I32,
   SN_ELEMENT_U32,
   SN_ELEMENT_ATOMIC
@@ -55,6 +55,7 @@ typedef struct sn_shader {
             [SN_SHADER_NAME]; /* names of the dimensions: the space's, then the reduced ones */
   /* per value: whether it is in a register, s<value>; or NULL. Then kept values are, too: kept<slot> (shader_chain.c) */
   const bool *inside;
+  const bool *fours; /* per operand of a map: whether four<operand>[s] is its element; or NULL (shader_map.c) */
   int depth;
   uint32_t threads[2]; /* of a workgroup */
   uint32_t groups[3];  /* workgroups */
@@ -158,14 +159,49 @@ void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter,
  * expressions say; they need load_a. Neighbours in memory are neighbours among the threads. */
 void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, const char *tile,
                             int64_t width, const char *across, const char *k);
+/* The type of such a place. */
+const char *sn_shader_place_type(const sn_operand *f);
 /* fn four_a(place): four elements that lie one after the other. */
 sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter);
 
+/* How a shader reads a factor: element by element, or four that lie one after the other, along k or across it. */
+typedef enum sn_shader_reading {
+  SN_READS_ELEMENTS,
+  SN_READS_FOURS_ALONG,
+  SN_READS_FOURS_ACROSS
+} sn_shader_reading;
+/* Chooses for both factors, and has their bindings hold fours. */
+void sn_shader_factor_readings(sn_shader *s, sn_shader_reading readings[2]);
+
 /* ---- products ---------------------------------------------------------------------------------- */
+
+/* batches matrices of m x n, each a sum over k; in parts of so many terms, which have threads of their own. */
+typedef struct sn_shader_sizes {
+  int64_t batches, m, n, k, parts, terms;
+} sn_shader_sizes;
 
 /* Which of several shaders are faster depends on the device; 0 is a fair choice. All add up in the same order. */
 int sn_shader_product_variants(const sn_shader *s);
 sn_status sn_shader_product(sn_shader *s, int variant);
+/* Whether those make totals of parts alone, and the shader that puts them together. */
+bool sn_shader_product_has_parts(const sn_shader *s);
+sn_status sn_shader_product_join(sn_shader *s);
+
+/* total += a b, of a product's type. */
+void sn_shader_multiply_add(sn_shader *s, const char *total, const char *a, const char *b);
+
+/* shader_product_points.c: a thread has `micro` rows and columns; it reads fours only where that is 4. What is made is handed
+ * to fn finish(z, row, column, total): z counts matrices, and those of later parts behind them. */
+sn_status sn_shader_product_points(sn_shader *s, const sn_shader_sizes *sizes, int micro,
+                                   const sn_shader_reading readings[2]);
+
+/* shader_product_tiles.c: a workgroup has so many, a thread `rows` and `columns` of them: multiples of 4. */
+typedef struct sn_shader_tile {
+  int width, rows, columns;
+} sn_shader_tile;
+sn_status sn_shader_product_tiles(sn_shader *s, const sn_shader_sizes *sizes, sn_shader_tile tile,
+                                  const sn_shader_reading readings[2]);
+
 int sn_shader_chain_variants(const sn_shader *s);
 sn_status sn_shader_chain(sn_shader *s, int variant);
 

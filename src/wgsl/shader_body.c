@@ -46,7 +46,9 @@ sn_status sn_shader_body(sn_shader *s, const sn_body *body, const uint8_t *wante
     if (insn->kind == SN_INSN_OP) SN_TRY(add_op(s, &e, body, insn, prefix));
     if (insn->kind == SN_INSN_KEPT)
       sn_text_add(&e, s->inside ? "kept%u" : "kept%u[r]", insn->args[0]);
-    if (insn->kind == SN_INSN_LOAD)
+    if (insn->kind == SN_INSN_LOAD && s->fours && s->fours[insn->args[0]])
+      sn_text_add(&e, "four%u[s]", insn->args[0]);
+    else if (insn->kind == SN_INSN_LOAD)
       sn_shader_add_load(s, &e, &body->operands[insn->args[0]], rank, insn->dtype);
     sn_shader_line(s, "let %c%u = %s;", prefix, i, sn_shader_text(s, &e));
   }

@@ -15,7 +15,7 @@ static int bounded_fields(const sn_operand *f) {
   return n;
 }
 
-static const char *place_type(const sn_operand *f) {
+const char *sn_shader_place_type(const sn_operand *f) {
   static const char *const types[] = {"i32", "vec2<i32>", "vec3<i32>", "vec4<i32>"};
   _Static_assert(sizeof types / sizeof *types == SN_MARKS + 1, "one more than marks");
   return types[bounded_fields(f)];
@@ -44,7 +44,7 @@ static void add_terms(const sn_group *product, sn_text *out, const sn_operand *f
 /* The same as one place; `begins`: with the offset, and from the bounds on. */
 static void add_place(const sn_group *product, sn_text *out, const sn_operand *f, int from, int to,
                       bool begins) {
-  if (is_bounded(f)) sn_text_add(out, "%s(", place_type(f));
+  if (is_bounded(f)) sn_text_add(out, "%s(", sn_shader_place_type(f));
   add_terms(product, out, f, -1, from, to, begins ? f->offset : 0);
   for (int field = 0; field < bounded_fields(f); field++) {
     int64_t low, high;
@@ -76,7 +76,7 @@ static sn_status add_access(sn_shader *s, const sn_group *product, const sn_oper
   const char *args[] = {sn_shader_text(s, &element)};
   SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
   sn_text *out = &s->spoken.functions;
-  sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, place_type(f), type);
+  sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, sn_shader_place_type(f), type);
   if (is_bounded(f)) {
     add_test(&test, f);
     sn_text_add(out, "select(%s(0), %s, %s)", type, sn_shader_text(s, &value),
@@ -92,7 +92,7 @@ sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter)
   sn_text *out = &s->spoken.functions;
   sn_text test = sn_text_in(s->arena);
   const uint32_t binding = sn_shader_binding_of(s, f->value);
-  sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, place_type(f));
+  sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, sn_shader_place_type(f));
   if (is_bounded(f)) {
     add_test(&test, f);
     sn_text_add(out, "select(vec4<f32>(), b%u[q.x >> 2u], %s)", binding, sn_shader_text(s, &test));
@@ -107,9 +107,9 @@ sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char
   const sn_operand *f = &product->contraction.factors[side];
   sn_text *out = &s->spoken.functions;
   sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
-              place_type(f));
+              sn_shader_place_type(f));
   add_place(product, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
-  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, place_type(f));
+  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, sn_shader_place_type(f));
   add_place(product, out, f, SN_AXIS_ALONG, SN_PRODUCT_AXES, false);
   sn_text_add(out, ";\n}\n\n");
   return add_access(s, product, f, letter);
@@ -139,4 +139,51 @@ void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, cons
   sn_shader_line(s, "%s[k * %lld + across] = load_%c(batch, %s + across, %s + k);", tile,
                  (long long)width, letter, across, k);
   sn_shader_line(s, "}");
+}
+
+/* ---- four elements at a time ------------------------------------------------------------------- */
+
+/* Whether elements lie in fours along an axis: one after the other in its innermost dimension, and all other steps are over
+ * whole fours. Then a four is inside of the bounds, or outside. */
+static bool is_in_fours(const sn_operand *f, int axis) {
+  bool is = f->offset % 4 == 0;
+  for (int a = 0; a < SN_PRODUCT_AXES; a++) {
+    const sn_nest *nest = &f->nests->of[a];
+    for (int i = 0; i < nest->rank; i++) {
+      if (a == axis && i == nest->rank - 1)
+        is = is && nest->strides[i] == 1 && nest->dims[i] % 4 == 0 && nest->marks[i] == 0;
+      else
+        is = is && (nest->dims[i] == 1 || nest->strides[i] % 4 == 0);
+    }
+  }
+  return is;
+}
+
+static bool is_stored(const sn_shader *s, uint32_t binding) {
+  for (uint32_t k = 0; k < s->group->n_stores; k++)
+    if (sn_shader_binding_of(s, s->group->stores[k].target.value) == binding) return true;
+  return false;
+}
+
+static sn_shader_reading reading_of(const sn_shader *s, const sn_operand *f) {
+  const sn_contraction *c = &s->group->contraction;
+  const uint32_t b = sn_shader_binding_of(s, f->value);
+  if (c->total_dtype != SN_F32 || f->dtype != SN_F32 || c->k % 4 || b == SN_NONE) return SN_READS_ELEMENTS;
+  if (s->elements[b] != SN_ELEMENT_F32 || s->bindings[b].bytes % 16 || is_stored(s, b) ||
+      !sn_shader_is_whole(s, f->value))
+    return SN_READS_ELEMENTS;
+  if (is_in_fours(f, SN_AXIS_ALONG)) return SN_READS_FOURS_ALONG;
+  return is_in_fours(f, SN_AXIS_ACROSS) ? SN_READS_FOURS_ACROSS : SN_READS_ELEMENTS;
+}
+
+void sn_shader_factor_readings(sn_shader *s, sn_shader_reading readings[2]) {
+  const sn_operand *f = s->group->contraction.factors;
+  uint32_t b[2];
+  for (int i = 0; i < 2; i++) {
+    readings[i] = reading_of(s, &f[i]);
+    b[i] = sn_shader_binding_of(s, f[i].value);
+  }
+  if (b[0] == b[1] && (!readings[0] || !readings[1])) readings[0] = readings[1] = SN_READS_ELEMENTS;
+  for (int i = 0; i < 2; i++)
+    if (readings[i]) s->elements[b[i]] = SN_ELEMENT_FOUR_F32;
 }

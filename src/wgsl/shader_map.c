@@ -1,6 +1,9 @@
-/* shader_map.c - maps: a thread for each point. Where elements smaller than a word are stored one after the other, a
- * thread has as many points as lie in a word, and stores that whole. */
+/* shader_map.c - maps: a thread for each point, or for a few that lie one after the other. Elements smaller than a word are
+ * stored as whole words then; and a device whose memory is its own moves most bytes where a thread reads and writes fours of
+ * float32. */
 #include "wgsl/shader.h"
+
+enum { LEAST_FOURS = 8192 /* points: fewer keep a device busy only one by one */ };
 
 /* Whether the points' elements lie one after the other from the first to the last. */
 static bool is_contiguous(const sn_group *g, const sn_operand *o) {
@@ -10,18 +13,87 @@ static bool is_contiguous(const sn_group *g, const sn_operand *o) {
   return o->offset == 0;
 }
 
-/* Elements of the smallest dtype that is stored in a word; 1 where none is smaller, or they lie apart. */
-static int64_t points_of_thread(const sn_shader *s) {
+/* Elements of the smallest dtype that is stored in a word; 1 where none is smaller; 0: they lie apart. */
+static int64_t points_of_word(const sn_shader *s) {
   const sn_group *g = s->group;
   int64_t most = 1;
   for (uint32_t k = 0; k < g->n_stores; k++) {
     const sn_operand *to = &g->stores[k].target;
     const int64_t n = 4 / (int64_t)sn_dtype_bytes(to->dtype);
-    if (n > 1 && !(is_contiguous(g, to) && sn_shader_is_whole(s, to->value))) return 1;
+    if (n > 1 && !(is_contiguous(g, to) && sn_shader_is_whole(s, to->value))) return 0;
     if (n > most) most = n;
   }
   return most;
 }
+
+/* ---- fours of float32 -------------------------------------------------------------------------- */
+
+static bool has_fours(const sn_shader *s) {
+  const int64_t points = sn_group_points(s->group);
+  return s->frame->program->groups.target->limits.local_bytes > 0 && points % 4 == 0 &&
+         points >= LEAST_FOURS;
+}
+
+/* Whether the elements of four points from any fourth one on lie in one four. */
+static bool is_in_fours(const sn_group *g, const sn_operand *o) {
+  if (is_contiguous(g, o)) return true;
+  const int last = g->space_rank - 1;
+  if (last < 0 || g->space[last] % 4 || o->strides[last] != 1 || o->offset % 4) return false;
+  for (int i = 0; i < last; i++)
+    if (g->space[i] > 1 && o->strides[i] % 4) return false;
+  return true;
+}
+
+/* Has the binding of an operand hold fours, if it can. */
+static bool take_fours(sn_shader *s, const sn_operand *o) {
+  if (o->value == SN_NONE || o->dtype != SN_F32 || sn_is_indexed(o) || !is_in_fours(s->group, o))
+    return false;
+  const uint32_t b = sn_shader_binding_of(s, o->value);
+  if (b == SN_NONE || !sn_shader_is_whole(s, o->value) || s->bindings[b].bytes % 16) return false;
+  if (s->elements[b] == SN_ELEMENT_F32) s->elements[b] = SN_ELEMENT_FOUR_F32;
+  return s->elements[b] == SN_ELEMENT_FOUR_F32;
+}
+
+/* Whether a binding is written element by element. */
+static bool is_scattered(const sn_shader *s, uint32_t binding, const bool *stores) {
+  for (uint32_t k = 0; k < s->group->n_stores; k++)
+    if (!stores[k] && sn_shader_binding_of(s, s->group->stores[k].target.value) == binding)
+      return true;
+  return false;
+}
+
+static sn_status choose_fours(sn_shader *s, bool *stores) {
+  const sn_group *g = s->group;
+  bool *loads;
+  for (uint32_t k = 0; k < g->n_stores; k++) stores[k] = take_fours(s, &g->stores[k].target);
+  SN_TRY(sn_arena_alloc(s->arena, g->post.n_operands, sizeof *loads, (void **)&loads));
+  for (uint32_t i = 0; i < g->post.n_operands; i++) {
+    const sn_operand *o = &g->post.operands[i];
+    loads[i] = o->value != SN_NONE && !is_scattered(s, sn_shader_binding_of(s, o->value), stores) &&
+               take_fours(s, o);
+  }
+  s->fours = loads;
+  return SN_OK;
+}
+
+/* let four<operand> = the elements of the thread's points */
+static void load_fours(sn_shader *s) {
+  const sn_group *g = s->group;
+  sn_shader_split(s, "p", g->space, g->space_rank, 'i');
+  for (uint32_t i = 0; i < g->post.n_operands; i++) {
+    const sn_operand *o = &g->post.operands[i];
+    sn_text place = sn_text_in(s->arena);
+    if (!s->fours[i]) continue;
+    if (is_contiguous(g, o))
+      sn_text_add(&place, "p");
+    else
+      sn_shader_add_place(s, &place, o, g->space_rank);
+    sn_shader_line(s, "let four%u = b%u[(%s) >> 2u];", i, sn_shader_binding_of(s, o->value),
+                   sn_shader_text(s, &place));
+  }
+}
+
+/* ---- several points --------------------------------------------------------------------------- */
 
 static bool is_packed(const sn_store *store, int64_t each) {
   return each > 1 && sn_dtype_bytes(store->target.dtype) < 4;
@@ -39,16 +111,38 @@ static void pack(sn_shader *s, const sn_store *store, uint32_t k) {
     sn_shader_line(s, "words%u[0] |= %s << (u32(s) * 8u);", k, sn_shader_text(s, &bits));
 }
 
+static void keep_four(sn_shader *s, const sn_store *store, uint32_t k) {
+  sn_text name = sn_text_in(s->arena);
+  sn_shader_add_name(s, &name, &s->group->post, store->insn, 'v');
+  sn_shader_line(s, "stored%u[s] = %s;", k, sn_shader_text(s, &name));
+}
+
+/* Behind the loop the names of the dimensions are those of the first point again. */
+static void store_four(sn_shader *s, const sn_operand *to, uint32_t b, uint32_t k) {
+  sn_text place = sn_text_in(s->arena);
+  if (is_contiguous(s->group, to))
+    sn_text_add(&place, "p");
+  else
+    sn_shader_add_place(s, &place, to, s->group->space_rank);
+  sn_shader_line(s, "b%u[(%s) >> 2u] = stored%u;", b, sn_shader_text(s, &place), k);
+}
+
+/* Loops are short, and drivers write them out: then each four is read once. */
 static sn_status several_points(sn_shader *s, int64_t each) {
   const sn_group *g = s->group;
   const int64_t points = sn_group_points(g);
   uint8_t *wanted;
+  bool *fours;
+  SN_TRY(sn_arena_alloc(s->arena, g->n_stores, sizeof *fours, (void **)&fours));
+  if (has_fours(s)) SN_TRY(choose_fours(s, fours));
   SN_TRY(sn_arena_alloc(s->arena, g->post.n_insns, 1, (void **)&wanted));
   sn_shader_thread_per_point(s, points, each);
   for (uint32_t k = 0; k < g->n_stores; k++) {
     wanted[g->stores[k].insn] = 1;
     if (is_packed(&g->stores[k], each)) sn_shader_line(s, "var words%u: array<u32, 2>;", k);
+    if (fours[k]) sn_shader_line(s, "var stored%u: vec4<f32>;", k);
   }
+  if (s->fours) load_fours(s);
   sn_shader_line(s, "for (var s = 0; s < %lld; s++) {", (long long)each);
   sn_shader_line(s, "let q = p + s;");
   if (points % each) sn_shader_line(s, "if (q >= %lld) { break; }", (long long)points);
@@ -57,13 +151,16 @@ static sn_status several_points(sn_shader *s, int64_t each) {
   for (uint32_t k = 0; k < g->n_stores; k++) {
     if (is_packed(&g->stores[k], each))
       pack(s, &g->stores[k], k);
+    else if (fours[k])
+      keep_four(s, &g->stores[k], k);
     else
       SN_TRY(sn_shader_stores(s, &g->post, &g->stores[k], 1, g->space_rank, 'v'));
   }
   sn_shader_line(s, "}");
   for (uint32_t k = 0; k < g->n_stores; k++) {
-    if (!is_packed(&g->stores[k], each)) continue;
     const uint32_t b = sn_shader_binding_of(s, g->stores[k].target.value);
+    if (fours[k]) store_four(s, &g->stores[k].target, b, k);
+    if (!is_packed(&g->stores[k], each)) continue;
     const int64_t per_word = 4 / (int64_t)sn_dtype_bytes(g->stores[k].target.dtype);
     sn_shader_line(s, "b%u[p / %lld] = words%u[0];", b, (long long)per_word, k);
     if (each > per_word)
@@ -71,6 +168,12 @@ static sn_status several_points(sn_shader *s, int64_t each) {
                      (long long)per_word, (long long)points, b, (long long)per_word, k);
   }
   return s->status;
+}
+
+/* Points of a thread. */
+static int64_t points_of_thread(const sn_shader *s) {
+  const int64_t of_word = points_of_word(s);
+  return !of_word ? 1 : has_fours(s) ? 4 : of_word;
 }
 
 sn_status sn_shader_map(sn_shader *s) {

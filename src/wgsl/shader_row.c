@@ -16,10 +16,16 @@ enum {
   FEW_TERMS = 32,
   MANY_POINTS = 8192,
   BLOCK = 32,
-  PART_TERMS = 256, /* of a thread */
-  LEAST_PARTS = 4,  /* fewer are not worth a shader more */
-  MOST_PARTS = 256
+  PART_TERMS = 64,       /* of a thread of a workgroup, */
+  LONE_PART_TERMS = 256, /* and of one by itself */
+  LEAST_PARTS = 4,       /* fewer are not worth a shader more */
+  MOST_PARTS = 1024,
+  MOST_LONE_PARTS = 256,
+  LEAST_ACROSS = 32,           /* points that neighbouring threads read as neighbours, */
+  WANTED_THREADS = 64 * 1024   /* and how many keep a device busy then */
 };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static bool adds(const sn_reduction *r) {
   return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
@@ -89,8 +95,8 @@ static void declare_kept(sn_shader *s, bool alone) {
   }
 }
 
-/* for (var r = begin; r < end; ...) over a bag */
-static void open_bag(sn_shader *s) {
+/* let begin, end: those of a bag */
+static void declare_bag(sn_shader *s) {
   const sn_operand *ends = s->group->row.ends;
   const long long n = (long long)s->group->reduced[0];
   sn_operand before = *ends;
@@ -106,7 +112,6 @@ static void open_bag(sn_shader *s) {
   sn_shader_line(s, "let begin = select(clamp(%s, 0, %lld), 0, %s == 0);",
                  sn_shader_text(s, &begin), n, s->index[0]);
   sn_shader_line(s, "let end = clamp(%s, 0, %lld);", sn_shader_text(s, &end), n);
-  sn_shader_line(s, "for (var r = begin; r < end; r++) {");
 }
 
 /* Whether the body's points are added in blocks. */
@@ -147,39 +152,36 @@ static void accumulate(sn_shader *s, const sn_phase *phase) {
   }
 }
 
-static void reset_blocks(sn_shader *s, const sn_phase *phase, uint32_t number) {
-  sn_shader_line(s, "steps%u++;", number);
-  sn_shader_line(s, "if (steps%u %% %d == 0) {", number, BLOCK);
-  add_blocks(s, phase);
-  for (uint32_t k = 0; k < phase->n_reductions; k++) {
-    const sn_reduction *r = &phase->reductions[k];
-    if (!adds(r)) continue;
-    sn_text e = sn_text_in(s->arena);
-    sn_spoken_add_identity(&s->spoken, &e, r->op, r->dtype);
-    sn_shader_line(s, "part%u = %s;", phase->first_total + k, sn_shader_text(s, &e));
-  }
-  sn_shader_line(s, "}");
+static void declare_totals(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
+    declare(s, &phase->reductions[k], "sum", phase->first_total + k);
 }
 
-static void declare_totals(sn_shader *s, const sn_phase *phase) {
-  for (uint32_t k = 0; k < phase->n_reductions; k++) {
-    declare(s, &phase->reductions[k], "sum", phase->first_total + k);
+static void declare_block(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
     if (adds(&phase->reductions[k]))
       declare(s, &phase->reductions[k], "part", phase->first_total + k);
-  }
 }
 
-static void open_points(sn_shader *s, bool alone, const char *from, const char *to) {
-  char all[SN_SHADER_NAME];
-  sn_format(all, sizeof all, "%lld", (long long)sn_group_reduced_points(s->group));
-  sn_shader_line(s, "for (var r = %s%s; r < %s; r += %u) {",
-                 from    ? from
-                 : alone ? "0"
-                         : "",
-                 alone  ? ""
-                 : from ? " + lane"
-                        : "lane",
-                 to ? to : all, alone ? 1 : s->threads[0]);
+/* The loop over a thread's points, from its first one on; in blocks the loops are two, so that drivers may bring several
+ * terms at a time. */
+static void open_points(sn_shader *s, const sn_phase *phase, const char *first, const char *end,
+                        uint32_t apart, bool blocks) {
+  if (!blocks) {
+    declare_block(s, phase);
+    sn_shader_line(s, "for (var r = %s; r < %s; r += %u) {", first, end, apart);
+    return;
+  }
+  sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end, apart * BLOCK);
+  declare_block(s, phase);
+  sn_shader_line(s, "let last = min(first + %u, %s);", apart * BLOCK, end);
+  sn_shader_line(s, "for (var r = first; r < last; r += %u) {", apart);
+}
+
+static void close_points(sn_shader *s, const sn_phase *phase, bool blocks) {
+  sn_shader_line(s, "}");
+  add_blocks(s, phase);
+  if (blocks) sn_shader_line(s, "}");
 }
 
 /* from, to: the part of the reduced points that is taken, as texts; NULL: all. */
@@ -189,25 +191,29 @@ static sn_status add_phase(sn_shader *s, uint32_t number, bool alone, const char
   const sn_phase *phase = &g->row.phases[number];
   const bool blocks = has_blocks(phase) && sn_group_reduced_points(g) > BLOCK;
   uint8_t *wanted;
+  char begin[SN_SHADER_NAME], end[SN_SHADER_NAME];
+  if (!from) from = g->row.ends ? "begin" : "0";
+  sn_format(begin, sizeof begin, alone ? "%s" : "%s + lane", from);
+  if (g->row.ends)
+    sn_format(end, sizeof end, "end");
+  else if (to)
+    sn_format(end, sizeof end, "%s", to);
+  else
+    sn_format(end, sizeof end, "%lld", (long long)sn_group_reduced_points(g));
   SN_TRY(sn_arena_alloc(s->arena, phase->body.n_insns, 1, (void **)&wanted));
   for (uint32_t k = 0; k < phase->n_keeps; k++) wanted[phase->keeps[k].insn] = 1;
   for (uint32_t k = 0; k < phase->n_stores; k++) wanted[phase->stores[k].insn] = 1;
   for (uint32_t k = 0; k < phase->n_reductions; k++) wanted[phase->reductions[k].insn] = 1;
   declare_totals(s, phase);
-  if (blocks) sn_shader_line(s, "var steps%u = 0;", number);
-  if (g->row.ends)
-    open_bag(s);
-  else
-    open_points(s, alone, from, to);
+  if (g->row.ends) declare_bag(s);
+  open_points(s, phase, begin, end, alone ? 1 : s->threads[0], blocks);
   sn_shader_split(s, "r", g->reduced, g->reduced_rank, 'j');
   SN_TRY(sn_shader_body(s, &phase->body, wanted, g->space_rank + g->reduced_rank, 'w'));
   SN_TRY(keep(s, phase));
   SN_TRY(sn_shader_stores(s, &phase->body, phase->stores, phase->n_stores,
                           g->space_rank + g->reduced_rank, 'w'));
   accumulate(s, phase);
-  if (blocks) reset_blocks(s, phase, number);
-  sn_shader_line(s, "}");
-  add_blocks(s, phase);
+  close_points(s, phase, blocks);
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     if (alone)
       sn_shader_line(s, "let total%u = sum%u;", phase->first_total + k, phase->first_total + k);
@@ -241,12 +247,34 @@ static bool threads_share(const sn_shader *s) {
   return s->frame->program->groups.target->limits.local_bytes > 0;
 }
 
+/* Whether neighbouring points lie next to each other, and the terms of one do not. */
+static bool lies_across(const sn_shader *s) {
+  const sn_group *g = s->group;
+  const sn_body *body = &g->row.phases[0].body;
+  const int last = g->space_rank - 1;
+  bool any = false;
+  if (g->kind != SN_GROUP_REDUCE || last < 0 || g->space[last] < LEAST_ACROSS) return false;
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    const sn_operand *o = &body->operands[i];
+    const int64_t along = o->strides[last + g->reduced_rank];
+    if (o->value == SN_NONE || (!along && !o->strides[last])) continue;
+    if (o->strides[last] != 1 || along == 1) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* Whether a point's terms are one thread's. */
+static bool is_alone(const sn_shader *s) {
+  const sn_group *g = s->group;
+  return g->row.ends || sn_group_reduced_points(g) <= FEW_TERMS || !threads_share(s) ||
+         (sn_group_points(g) >= MANY_POINTS && !g->row.n_kept) || lies_across(s);
+}
+
 sn_status sn_shader_row(sn_shader *s) {
   const sn_group *g = s->group;
   const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
-  const bool shares = threads_share(s);
-  const bool alone =
-      g->row.ends || terms <= FEW_TERMS || !shares || (points >= MANY_POINTS && !g->row.n_kept);
+  const bool alone = is_alone(s);
   make_bytes_atomic(s);
   if (alone)
     sn_shader_thread_per_point(s, points, 1);
@@ -264,8 +292,6 @@ sn_status sn_shader_row(sn_shader *s) {
 
 /* ---- reductions in two levels ------------------------------------------------------------------ */
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 int64_t sn_shader_parts(const sn_shader *s) {
   const sn_group *g = s->group;
   if (g->kind != SN_GROUP_REDUCE || g->row.ends) return 1;
@@ -274,10 +300,16 @@ int64_t sn_shader_parts(const sn_shader *s) {
   const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
   if ((dtype != SN_F32 && dtype != SN_I32) || phase->n_stores || phase->n_keeps) return 1;
   if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return 1;
-  const int64_t parts = threads_share(s) ? least(MOST_PARTS, terms / (PART_TERMS * GROUP_THREADS))
-                                         : least(MOST_PARTS, terms / PART_TERMS);
-  if (parts < LEAST_PARTS) return 1;
-  return points * parts > 2 * MOST_PARTS ? least(parts, 2 * MOST_PARTS / points) : parts;
+  int64_t parts = least(MOST_PARTS, terms / (PART_TERMS * GROUP_THREADS)), most = 2 * MOST_PARTS;
+  if (!threads_share(s)) {
+    parts = least(MOST_LONE_PARTS, terms / LONE_PART_TERMS);
+    most = 2 * MOST_LONE_PARTS;
+  } else if (lies_across(s)) {
+    parts = least(MOST_PARTS, terms / PART_TERMS);
+    most = WANTED_THREADS;
+  }
+  if (points * parts > most) parts = most / points;
+  return parts < LEAST_PARTS ? 1 : parts;
 }
 
 static sn_place_of partial_totals(const sn_shader *s, int64_t parts) {
@@ -290,19 +322,19 @@ sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts) {
   const sn_reduction *r = &g->row.phases[0].reductions[0];
   const int64_t n = sn_group_points(g) * parts, terms = sn_group_reduced_points(g);
   const int64_t each = (terms + parts - 1) / parts;
-  const bool alone = !threads_share(s);
+  const bool alone = !threads_share(s) || lies_across(s);
   const sn_place_of at = partial_totals(s, parts);
   const uint32_t b = sn_shader_bind(s, &at, r->dtype, true);
   if (alone)
     sn_shader_thread_per_point(s, n, 1);
   else
     sn_shader_group_per_point(s, n, threads_for(each));
-  sn_shader_line(s, "let q = p / %lld;", (long long)parts);
-  sn_shader_line(s, "let first = p %% %lld * %lld;", (long long)parts, (long long)each);
-  sn_shader_line(s, "let last = min(first + %lld, %lld);", (long long)each, (long long)terms);
+  sn_shader_line(s, "let q = p %% %lld;", (long long)sn_group_points(g));
+  sn_shader_line(s, "let begin = p / %lld * %lld;", (long long)sn_group_points(g), (long long)each);
+  sn_shader_line(s, "let end = min(begin + %lld, %lld);", (long long)each, (long long)terms);
   sn_shader_split(s, "q", g->space, g->space_rank, 'i');
   if (!alone) declare_shared(s);
-  SN_TRY(add_phase(s, 0, alone, "first", "last"));
+  SN_TRY(add_phase(s, 0, alone, "begin", "end"));
   if (!alone) sn_shader_line(s, "if (lane == 0) {");
   sn_shader_line(s, "b%u[p] = total0;", b);
   if (!alone) sn_shader_line(s, "}");
@@ -314,15 +346,27 @@ sn_status sn_shader_join_totals(sn_shader *s, int64_t parts) {
   const sn_reduction *r = &g->row.phases[0].reductions[0];
   const sn_place_of at = partial_totals(s, parts);
   const uint32_t b = sn_shader_bind(s, &at, r->dtype, false);
-  char element[SN_SHADER_NAME];
+  const bool alone = !threads_share(s) || parts < GROUP_THREADS;
+  char element[64];
   make_bytes_atomic(s);
-  sn_shader_thread_per_point(s, sn_group_points(g), 1);
+  if (alone)
+    sn_shader_thread_per_point(s, sn_group_points(g), 1);
+  else
+    sn_shader_group_per_point(s, sn_group_points(g), GROUP_THREADS);
   sn_shader_split(s, "p", g->space, g->space_rank, 'i');
+  if (!alone) declare_shared(s);
   declare(s, r, "sum", 0);
-  sn_shader_line(s, "for (var part = 0; part < %lld; part++) {", (long long)parts);
-  sn_format(element, sizeof element, "b%u[p * %lld + part]", b, (long long)parts);
+  sn_shader_line(s, "for (var part = %s; part < %lld; part += %d) {", alone ? "0" : "lane",
+                 (long long)parts, alone ? 1 : GROUP_THREADS);
+  sn_format(element, sizeof element, "b%u[part * %lld + p]", b, (long long)sn_group_points(g));
   sn_shader_combine(s, r, "sum0", element);
   sn_shader_line(s, "}");
-  sn_shader_line(s, "let total0 = sum0;");
-  return sn_shader_post(s);
+  if (alone)
+    sn_shader_line(s, "let total0 = sum0;");
+  else
+    gather_totals(s, r, 0);
+  if (!alone) sn_shader_line(s, "if (lane == 0) {");
+  SN_TRY(sn_shader_post(s));
+  if (!alone) sn_shader_line(s, "}");
+  return s->status;
 }

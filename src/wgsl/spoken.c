@@ -17,6 +17,7 @@ typedef struct value {
   bool is_constant;
   uint32_t bits;    /* of a constant */
   const char *name; /* else */
+  word sides[2];    /* of a comparison of floats; 0 else */
 } value;
 
 typedef struct words {
@@ -140,6 +141,16 @@ static word add_exactly(words *ws, const char *pattern, word a, word b) {
   return of_one(ws, REG_F32, zero.data, REG_F32, sum);
 }
 
+static word chosen(words *ws, word m, word a, word b);
+
+/* a - a is NaN where a is not finite, and 0 else; compilers take it for 0. */
+static word subtract(words *ws, word a, word b) {
+  if (a != b) return add_exactly(ws, "@ - @", a, b);
+  const word bits = of_one(ws, REG_I32, "bitcast<i32>(@) & 0x7fffffff", REG_F32, a);
+  const word finite = of_one(ws, REG_BOOL, "@ < 0x7f800000", REG_I32, bits);
+  return chosen(ws, finite, constant(ws, REG_F32, 0), constant(ws, REG_F32, 0x7fc00000));
+}
+
 static word shifted(words *ws, const char *pattern, word a, int n) {
   char text[TEXT];
   sn_format(text, sizeof text, pattern, n);
@@ -167,6 +178,35 @@ static word not_equal(words *ws, word a, word b) {
   return of_two(ws, REG_BOOL, "!(@ == @)", REG_F32, a, b); /* != is false of NaN with some */
 }
 
+static word compared(words *ws, const char *pattern, word a, word b) {
+  const word test = of_two(ws, REG_BOOL, pattern, REG_F32, a, b);
+  memcpy(ws->values[test].sides, (const word[]){a, b}, sizeof(word[2]));
+  return test;
+}
+
+static bool is_same(const words *ws, word a, word b) {
+  const value *x = &ws->values[a], *y = &ws->values[b];
+  return a == b || (x->is_constant && y->is_constant && x->bits == y->bits);
+}
+
+/* Whether m compares the two: of m ? a : b drivers make a minimum or a maximum, and that drops NaN. */
+static bool is_extremum(const words *ws, word m, word a, word b) {
+  const word *sides = ws->values[m].sides;
+  if (!sides[0]) return false;
+  const bool first = is_same(ws, sides[0], a), second = is_same(ws, sides[1], b);
+  return (first && second) || (is_same(ws, sides[0], b) && is_same(ws, sides[1], a));
+}
+
+/* b where one of two floats is NaN, as their comparison is false then; else v. */
+static word unless_nan(words *ws, word v, word b, const word sides[2]) {
+  for (int i = 0; i < 2; i++) {
+    if (ws->values[sides[i]].is_constant) continue;
+    const word args[] = {v, b, sides[i]};
+    v = line(ws, REG_F32, "select(@, @, is_nan(@))", REG_F32, args);
+  }
+  return v;
+}
+
 /* m ? a : b */
 static word chosen(words *ws, word m, word a, word b) {
   const register_type type = common(ws, a, b);
@@ -178,7 +218,16 @@ static word chosen(words *ws, word m, word a, word b) {
     ws->lines.status = pattern.status;
     return FIRST;
   }
-  return of_two(ws, type, pattern.data, type, b, a);
+  const word v = of_two(ws, type, pattern.data, type, b, a);
+  return is_extremum(ws, m, a, b) ? unless_nan(ws, v, b, ws->values[m].sides) : v;
+}
+
+static word lesser(words *ws, word a, word b) {
+  return chosen(ws, compared(ws, "@ < @", b, a), b, a);
+}
+
+static word greater(words *ws, word a, word b) {
+  return chosen(ws, compared(ws, "@ < @", a, b), b, a);
 }
 
 /* WGSL does not say what the root of a negative number is. */
@@ -208,7 +257,7 @@ static word square_root(words *ws, word a) {
 #define X_BITS(a) as_kind(ws, a, REG_U32)
 #define X_FLOAT(a) as_kind(ws, a, REG_F32)
 #define X_ADD(a, b) add_exactly(ws, "@ + @", a, b)
-#define X_SUB(a, b) add_exactly(ws, "@ - @", a, b)
+#define X_SUB(a, b) subtract(ws, a, b)
 #define X_MUL(a, b) FLOAT2("@ * @", a, b)
 #define X_DIV(a, b) FLOAT2("@ / @", a, b)
 #define X_FMA(a, b, c) fused(ws, a, b, c)
@@ -218,12 +267,12 @@ static word square_root(words *ws, word a) {
 #define X_ROUND(a) FLOAT1("round(@)", a)
 #define X_FLOOR(a) FLOAT1("floor(@)", a)
 #define X_TRUNC(a) FLOAT1("trunc(@)", a)
-#define X_PMIN(a, b) chosen(ws, X_LT(b, a), b, a)
-#define X_PMAX(a, b) chosen(ws, X_LT(a, b), b, a)
+#define X_PMIN(a, b) lesser(ws, a, b)
+#define X_PMAX(a, b) greater(ws, a, b)
 #define X_MIN(a, b) FLOAT2("minimum(@, @)", a, b)
 #define X_MAX(a, b) FLOAT2("maximum(@, @)", a, b)
-#define X_LT(a, b) TEST2("@ < @", REG_F32, a, b)
-#define X_LE(a, b) TEST2("@ <= @", REG_F32, a, b)
+#define X_LT(a, b) compared(ws, "@ < @", a, b)
+#define X_LE(a, b) compared(ws, "@ <= @", a, b)
 #define X_EQ(a, b) equal(ws, a, b)
 #define X_NE(a, b) not_equal(ws, a, b)
 #define X_IADD(a, b) of_ints(ws, "@ + @", a, b)

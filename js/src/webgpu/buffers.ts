@@ -1,5 +1,5 @@
 // Buffers by number. Those that the core gives back wait for the next one of their size: a training step asks for the same
-// again and again. The queue keeps the order, so that a buffer can be written anew while an earlier run still reads it.
+// again and again, and the one that waited longest comes first, so that its buffers take turns. The queue keeps the order, so that a buffer can be written anew while an earlier run still reads it.
 //
 // That there was no memory for a buffer is known some time after it was made. What was computed since has failed then.
 
@@ -73,7 +73,7 @@ export class Buffers {
   allocate(bytes: number): number {
     const size = rounded(bytes);
     if (size > this.most) return 0;
-    const found = this.#waiting.get(size)?.pop();
+    const found = this.#waiting.get(size)?.shift();
     if (found) this.#waitingBytes -= size;
     const number = this.#free.pop() ?? this.#list.length;
     this.#list[number] = found ?? this.#make(size);

@@ -1,7 +1,8 @@
 // Programs: steps in their order, with pipelines shared by text, which are made beside what follows. A run is one submission:
 // one pass over all dispatches (while a profile is made, a pass for each), loops written out as their rounds. Only a loop that tests what the device computes is cut in
 // several: the device is asked whether it goes on, after 4 rounds, then 8 .. 64; rounds behind its end have no workgroups.
-// What a dispatch binds changes only where the caller's buffers do, so groups of bindings are kept by their buffers.
+// What a dispatch binds changes only where the caller's buffers do, so groups of bindings are kept by their buffers: making one
+// takes longer than all else of a dispatch.
 
 import type { Buffers, Held } from './buffers.js';
 import type { Flight } from './flight.js';
@@ -24,6 +25,8 @@ const PARTS = 0xfffffffd;
 /** Bytes from the numbers of one round to those of the next, and of one. */
 const ROUND_BYTES = 256;
 const ROUND_NUMBERS = 64;
+/** Lists of buffers whose groups of bindings a dispatch keeps. */
+const MOST_KEPT = 8;
 /** Of a loop that tests: rounds before the device is asked for the first time, and most of them later. */
 const LEAST_ROUNDS_AHEAD = 4;
 const MOST_ROUNDS_AHEAD = 64;
@@ -55,9 +58,10 @@ interface Dispatch {
   /** Word of the gates with its workgroups; 0: behind none. */
   gate: number;
   asksRounds: boolean;
-  /** By which rounds are odd; made for these buffers; of the run that it was looked at in last. */
-  made: GPUBindGroup[];
-  key: string;
+  /** By the buffers that are bound, and by which rounds are odd: a training step's buffers take turns. */
+  made: Map<string, GPUBindGroup[]>;
+  /** Those of the run that it was looked at in last. */
+  current: GPUBindGroup[];
   run: number;
   /** Others of which one may be faster, until that is known. */
   others: Dispatch[];
@@ -171,9 +175,9 @@ export class Programs {
   }
 
   /** What of a dispatch is the device's. */
-  #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'key'> {
+  #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'current'> {
     const making = this.#pipelines.make(code, kinds);
-    return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: [], key: '' };
+    return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: new Map(), current: [] };
   }
 
   #words(at: number, count: number): number[] {
@@ -250,7 +254,7 @@ export class Programs {
       const list = [dispatch, ...dispatch.others];
       const { making, constants, groups, words } = list[await this.#variants.choose(list)]!;
       for (const each of list) if (each.constants !== constants) each.constants?.destroy();
-      Object.assign(dispatch, { making, constants, groups, words, made: [], key: '', others: [] });
+      Object.assign(dispatch, { making, constants, groups, words, made: new Map(), current: [], others: [] });
     }
   }
 
@@ -293,15 +297,16 @@ export class Programs {
     const { bindings, layout, constants, asksRounds } = dispatch;
     if (dispatch.run !== this.#encodings) {
       const key = bindings.map(({ buffer }) => buffers[buffer]?.id ?? 0).join();
-      if (key !== dispatch.key) dispatch.made = [];
-      dispatch.key = key;
+      if (dispatch.made.size >= MOST_KEPT && !dispatch.made.has(key)) dispatch.made.clear();
+      dispatch.current = dispatch.made.get(key) ?? [];
+      dispatch.made.set(key, dispatch.current);
       dispatch.run = this.#encodings;
     }
     let odd = 0;
     bindings.forEach(({ turned, offset, level }, i) => {
       if (turned !== offset && levels[level]! % 2 === 1) odd |= 1 << i;
     });
-    const found = dispatch.made[odd];
+    const found = dispatch.current[odd];
     if (found) return found;
     const entries = bindings.map(({ buffer, offset, size, turned }, binding): GPUBindGroupEntry => ({
       binding,
@@ -312,7 +317,7 @@ export class Programs {
     }));
     if (constants) entries.push({ binding: entries.length, resource: { buffer: constants } });
     if (asksRounds) entries.push({ binding: entries.length, resource: { buffer: program.rounds!, size: ROUND_NUMBERS } });
-    return (dispatch.made[odd] = this.#reach.device.createBindGroup({ layout, entries }));
+    return (dispatch.current[odd] = this.#reach.device.createBindGroup({ layout, entries }));
   }
 
   #encode(e: Encoding, dispatch: Dispatch): void {
