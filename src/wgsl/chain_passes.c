@@ -64,6 +64,81 @@ static bool follows_max(const planner *plan, const sn_row *row, uint32_t p) {
          loads_same(plan, &max->body, top->insn, &sum->body, less->args[0]);
 }
 
+/* ---- softmax in a stream ----------------------------------------------------------------------- */
+
+/* Whether insn i of phase p is e^(x - max), of the sum that phase `sum` makes: kept there, or made again. */
+static bool is_exp_again(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p, uint32_t i) {
+  const sn_body *body = &row->phases[p].body, *before = &row->phases[sum].body;
+  const sn_insn *e = &body->insns[i];
+  const uint32_t added = row->phases[sum].reductions[0].insn;
+  if (e->kind == SN_INSN_KEPT) {
+    for (uint32_t k = 0; k < row->phases[sum].n_keeps; k++)
+      if (row->phases[sum].keeps[k].slot == e->args[0]) return row->phases[sum].keeps[k].insn == added;
+    return false;
+  }
+  if (e->kind != SN_INSN_OP || e->op != SN_OP_exp) return false;
+  const sn_insn *less = &body->insns[e->args[0]];
+  if (less->kind != SN_INSN_OP || less->op != SN_OP_sub) return false;
+  const sn_insn *by = &body->insns[less->args[1]];
+  const uint32_t x = before->insns[before->insns[added].args[0]].args[0];
+  return by->kind == SN_INSN_TOTAL && by->args[0] == row->phases[sum - 1].first_total &&
+         loads_same(plan, body, less->args[0], before, x);
+}
+
+/* Whether phase p is e^(x - max) / sum, and nothing else. */
+static bool divides_by_sum(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p) {
+  const sn_phase *phase = &row->phases[p];
+  if (phase->n_stores != 1 || phase->n_reductions || phase->n_keeps) return false;
+  const sn_insn *q = &phase->body.insns[phase->stores[0].insn];
+  if (q->kind != SN_INSN_OP || q->op != SN_OP_div || q->dtype != SN_F32) return false;
+  const sn_insn *by = &phase->body.insns[q->args[1]];
+  return by->kind == SN_INSN_TOTAL && by->args[0] == row->phases[sum].first_total &&
+         is_exp_again(plan, row, sum, p, q->args[0]);
+}
+
+static bool loads_value(const sn_body *body, uint32_t value) {
+  for (uint32_t i = 0; i < body->n_operands; i++)
+    if (body->operands[i].value == value) return true;
+  return false;
+}
+
+/* Whether products of scores read it, as the scores, and nobody else does. */
+static bool is_used_up(const planner *plan, uint32_t value) {
+  const sn_chain *c = plan->to->chain;
+  bool is = false;
+  for (uint32_t m = 0; m < c->n_members; m++) {
+    const sn_group *g = &c->whole[m];
+    if (loads_value(&g->post, value)) return false;
+    for (uint32_t p = 0; g->kind == SN_GROUP_ROW && p < g->row.n_phases; p++)
+      if (loads_value(&g->row.phases[p].body, value)) return false;
+    if (g->kind != SN_GROUP_CONTRACTION) continue;
+    if (g->contraction.factors[1].value == value) return false;
+    is = is || g->contraction.factors[0].value == value;
+  }
+  return is && plan->to->is_local[value];
+}
+
+/* Whether phase p gives away a softmax whose max and sum are on their way. */
+static bool streams(const planner *plan, const sn_row *row, sn_member_pass *m, uint32_t p) {
+  for (uint32_t sum = 1; sum < p; sum++) {
+    if (!m->phases[sum].follows_max || !divides_by_sum(plan, row, sum, p)) continue;
+    const uint32_t value = row->phases[p].stores[0].target.value;
+    if (m->streams != SN_NONE || !is_used_up(plan, value)) return false;
+    m->streams = value;
+    m->stream_max = sum - 1;
+    return true;
+  }
+  return false;
+}
+
+uint32_t sn_chain_streamer(const sn_chain_passes *passes, uint32_t value) {
+  for (uint32_t m = 0; m < passes->chain->n_members; m++)
+    if (passes->members[m].streams == value) return m;
+  return SN_NONE;
+}
+
+/* ---- members ----------------------------------------------------------------------------------- */
+
 static void note_stores(const planner *p, const sn_store *stores, uint32_t n, int pass) {
   const sn_chain *c = p->to->chain;
   for (uint32_t k = 0; k < n; k++) {
@@ -81,6 +156,7 @@ static sn_status plan_row(const planner *p, sn_arena *arena, const sn_group *g, 
     sn_phase_pass *phase = &m->phases[i];
     phase->points = pass_of_body(p, g, m, &row->phases[i].body);
     phase->follows_max = follows_max(p, row, i);
+    if (streams(p, row, m, i)) phase->points = m->phases[m->stream_max].totals;
     phase->totals = phase->follows_max ? m->phases[i - 1].totals : phase->points;
     note_stores(p, row->phases[i].stores, row->phases[i].n_stores, phase->points);
     p->to->n = later(p->to->n, phase->totals + 1);
@@ -92,6 +168,7 @@ static sn_status plan_row(const planner *p, sn_arena *arena, const sn_group *g, 
 
 static sn_status plan_member(const planner *p, sn_arena *arena, const sn_group *g,
                              sn_member_pass *m) {
+  m->streams = SN_NONE;
   if (g->kind == SN_GROUP_ROW) return plan_row(p, arena, g, m);
   m->pass = pass_of_body(p, g, m, &g->post);
   if (g->kind == SN_GROUP_CONTRACTION) {
@@ -177,6 +254,10 @@ static void want_rows(wants *w, const sn_group *g, sn_member_pass *m) {
   for (uint32_t i = g->row.n_phases; i-- > 0;) {
     const sn_phase *phase = &g->row.phases[i];
     sn_phase_pass *pass = &m->phases[i];
+    if (phase->n_stores && phase->stores[0].target.value == m->streams) {
+      pass->wanted = false; /* it is made of what its max's phase reads */
+      continue;
+    }
     pass->wanted = is_wanted(w, phase->stores, phase->n_stores, pass->points) ||
                    (phase->n_reductions && pass->totals == w->pass && !pass->follows_max);
     for (uint32_t k = 0; k < phase->n_keeps; k++)

@@ -155,10 +155,6 @@ sn_status sn_shader_join_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char letter);
 /* fn load_a(batch, across, k): the element, 0 outside of the matrix, too, which has `size` places across. */
 void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size);
-/* Lines that bring a block of the factor into memory of the workgroup, <tile>[k * width + across], from where the two
- * expressions say; they need load_a. Neighbours in memory are neighbours among the threads. */
-void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, const char *tile,
-                            int64_t width, const char *across, const char *k);
 /* The type of such a place. */
 const char *sn_shader_place_type(const sn_operand *f);
 /* fn four_a(place): four elements that lie one after the other. */
@@ -170,8 +166,8 @@ typedef enum sn_shader_reading {
   SN_READS_FOURS_ALONG,
   SN_READS_FOURS_ACROSS
 } sn_shader_reading;
-/* Chooses for both factors, and has their bindings hold fours. */
-void sn_shader_factor_readings(sn_shader *s, sn_shader_reading readings[2]);
+/* The best one; a binding that is read in fours holds fours from then on. */
+sn_shader_reading sn_shader_factor_reading(sn_shader *s, const sn_group *product, int side);
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
@@ -190,7 +186,7 @@ sn_status sn_shader_product_join(sn_shader *s);
 /* total += a b, of a product's type. */
 void sn_shader_multiply_add(sn_shader *s, const char *total, const char *a, const char *b);
 
-/* shader_product_points.c: a thread has `micro` rows and columns; it reads fours only where that is 4. What is made is handed
+/* shader_product_points.c: a thread has `micro` rows and columns; it reads fours only where that is 4, and k whole fours. What is made is handed
  * to fn finish(z, row, column, total): z counts matrices, and those of later parts behind them. */
 sn_status sn_shader_product_points(sn_shader *s, const sn_shader_sizes *sizes, int micro,
                                    const sn_shader_reading readings[2]);

@@ -5,11 +5,11 @@
  *   for first_column in tiles of columns
  *     products of outside: blocks of both factors in the workgroup's memory, totals in registers
  *     maps, rows:          a thread has the same rows and columns of all scores, in registers
- *     products of scores:  the scores' tile and a block of the other factor in the workgroup's memory
+ *     products of scores:  the same, a block of the scores' columns after the other
  *   totals of the threads together; results
  *
- * A thread has every 16th row and column (SN_SHADER_SIDE). Columns that a causal mask hides (causal.c) are in no tile, but for
- * those of the last one.
+ * A thread has four rows and four columns of all scores, and the same rows of results. Columns that a causal mask hides
+ * (causal.c) are in no tile, but for those of the last one.
  *
  * Invariant: the order of every sum follows from the columns alone, not from the rows of a block: so shaders may be chosen by
  * the clock. */
@@ -23,49 +23,62 @@ enum {
   FEW_TERMS = 4096    /* that are added up in order */
 };
 
-/* Columns of a result that a thread has. */
-static int micro_results(const sn_group *g) {
-  return (int)(g->space[g->space_rank - 1] + SN_SHADER_SIDE - 1) / SN_SHADER_SIDE;
+int sn_chain_micro_results(const sn_group *g) {
+  const int64_t across = 4 * SN_SHADER_SIDE;
+  return 4 * (int)((g->space[g->space_rank - 1] + across - 1) / across);
 }
 
-/* ---- products of what lies outside --------------------------------------------------------------- */
+static int threads_of(const sn_chain_writer *w) {
+  return w->rows / SN_CHAIN_MICRO * SN_SHADER_SIDE;
+}
+
+/* ---- products ------------------------------------------------------------------------------------- */
 
 static void letters_of(uint32_t m, char letters[2]) {
   letters[0] = (char)('a' + 2 * m);
   letters[1] = (char)('b' + 2 * m);
 }
 
+static sn_shader_block *block_of(const sn_chain_writer *w, uint32_t m, int side) {
+  return &w->blocks[2 * m + (uint32_t)side];
+}
+
 static void declare_totals(const sn_chain_writer *w, const char *name, uint32_t m, int columns) {
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < columns; c++) sn_shader_line(w->s, "var %s%u_%d%d = 0.0;", name, m, r, c);
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < columns / 4; c++)
+      sn_shader_line(w->s, "var %s%u_%d%d = vec4<f32>();", name, m, r, c);
 }
 
+/* acc += tile_a tile_b, of a block of terms: written out, so that places in the tiles are constants. */
 static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < columns; c++)
-      sn_shader_line(w->s, "acc%u_%d%d = fma(a%d, b%d, acc%u_%d%d);", m, r, c, r, c, m, r, c);
+  const int fours = columns / 4;
+  for (int k = 0; k < SN_SHADER_BLOCK_K; k++) {
+    sn_shader_line(w->s, "{");
+    sn_shader_line(w->s, "let a = tile_a[%d + y];", k * w->rows / 4);
+    for (int c = 0; c < fours; c++)
+      sn_shader_line(w->s, "let b%d = tile_b[%d + x];", c, (k * fours + c) * SN_SHADER_SIDE);
+    for (int r = 0; r < SN_CHAIN_MICRO; r++)
+      for (int c = 0; c < fours; c++)
+        sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c,
+                       "xyzw"[r], c, m, r, c);
+    sn_shader_line(w->s, "}");
+  }
 }
 
+/* A product of what lies outside: its totals of the tile. */
 static void add_totals(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
-  const sn_contraction *c = &sn_chain_member(w, m)->contraction;
-  char letters[2];
-  letters_of(m, letters);
-  declare_totals(w, "acc", m, SN_CHAIN_MICRO_COLUMNS);
-  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", (long long)c->k, SN_SHADER_BLOCK_K);
-  sn_shader_factor_bring(s, &c->factors[0], letters[0], "tile_a", w->rows, "first_row", "k0");
-  sn_shader_factor_bring(s, &c->factors[1], letters[1], "tile_b", SN_CHAIN_COLUMNS, "first_column",
-                         "k0");
+  declare_totals(w, "acc", m, SN_CHAIN_MICRO);
+  sn_shader_line(s, "{");
+  for (int i = 0; i < 2; i++) sn_shader_block_places(s, block_of(w, m, i));
+  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {",
+                 (long long)sn_chain_member(w, m)->contraction.k, SN_SHADER_BLOCK_K);
+  for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), true, "k0");
+  for (int i = 0; i < 2; i++) sn_shader_block_put(s, block_of(w, m, i));
   sn_shader_line(s, "workgroupBarrier();");
-  sn_shader_line(s, "for (var k = 0; k < %d; k++) {", SN_SHADER_BLOCK_K);
-  for (int r = 0; r < w->micro; r++)
-    sn_shader_line(s, "let a%d = tile_a[k * %d + y + %d];", r, w->rows, r * SN_SHADER_SIDE);
-  for (int i = 0; i < SN_CHAIN_MICRO_COLUMNS; i++)
-    sn_shader_line(s, "let b%d = tile_b[k * %d + x + %d];", i, SN_CHAIN_COLUMNS,
-                   i * SN_SHADER_SIDE);
-  multiply(w, m, SN_CHAIN_MICRO_COLUMNS);
+  multiply(w, m, SN_CHAIN_MICRO);
+  sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
-  sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
 }
 
@@ -73,13 +86,13 @@ static void add_totals(const sn_chain_writer *w, uint32_t m) {
 static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
   const sn_group *g = sn_chain_member(w, m);
   if (g->kind == SN_GROUP_CONTRACTION) add_totals(w, m);
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO_COLUMNS; c++) {
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < SN_CHAIN_MICRO; c++) {
       char test[64];
       sn_chain_test_point(test, r, c);
       sn_chain_open_point(w, r, c);
       if (g->kind == SN_GROUP_CONTRACTION)
-        sn_shader_line(w->s, "let total0 = acc%u_%d%d;", m, r, c);
+        sn_shader_line(w->s, "let total0 = acc%u_%d0.%c;", m, r, "xyzw"[c]);
       sn_chain_open_values(w, &g->post, r, c);
       SN_TRY(sn_chain_body(w, &g->post, g->stores, g->n_stores, NULL, g->space_rank));
       sn_chain_store(w, &g->post, g->stores, g->n_stores, g->space_rank, r, c,
@@ -91,54 +104,54 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
 
 /* ---- products of scores ------------------------------------------------------------------------------ */
 
+/* Scores of the thread's columns into tile_a, where those are the block's that begins with column k0 of the tile. */
 static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a) {
+  sn_shader *s = w->s;
   char name[SN_SHADER_NAME];
   const char *args[] = {name};
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO_COLUMNS; c++) {
-      sn_text e = sn_text_in(w->s->arena);
+  const int threads = SN_SHADER_BLOCK_K / 4; /* that have a block's columns of a row */
+  sn_shader_line(s, "if (x / %d * %d == k0) {", threads, SN_SHADER_BLOCK_K);
+  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+    sn_text four = sn_text_in(s->arena);
+    for (int r = 0; r < SN_CHAIN_MICRO; r++) {
       sn_chain_value_name(w, name, a->value, r, c);
-      SN_TRY(sn_spoken_add_op(&w->s->spoken, &e, SN_OP_astype, SN_F32, a->dtype, args, 1));
-      sn_shader_line(w->s, "scores[(y + %d) * %d + x + %d] = select(0.0, %s, in%d);",
-                     r * SN_SHADER_SIDE, SN_CHAIN_COLUMNS, c * SN_SHADER_SIDE,
-                     sn_shader_text(w->s, &e), c);
+      if (r) sn_text_add(&four, ", ");
+      SN_TRY(sn_spoken_add_op(&s->spoken, &four, SN_OP_astype, SN_F32, a->dtype, args, 1));
     }
-  return w->s->status;
+    sn_shader_line(s, "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
+                   threads, c, w->rows / 4, sn_shader_text(s, &four), c);
+  }
+  sn_shader_line(s, "}");
+  return s->status;
 }
 
 /* Long sums of results are those of blocks. */
-static bool has_blocks(const sn_chain_writer *w) { return w->chain->columns > FEW_TERMS; }
+bool sn_chain_has_blocks(const sn_chain_writer *w) { return w->chain->columns > FEW_TERMS; }
 
 static void end_block(const sn_chain_writer *w, uint32_t m, int columns) {
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < columns; c++)
-      sn_shader_line(w->s, "sum%u_%d%d += acc%u_%d%d; acc%u_%d%d = 0.0;", m, r, c, m, r, c, m, r,
-                     c);
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < columns / 4; c++)
+      sn_shader_line(w->s, "sum%u_%d%d += acc%u_%d%d; acc%u_%d%d = vec4<f32>();", m, r, c, m, r, c,
+                     m, r, c);
 }
 
 static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
   const sn_group *g = sn_chain_member(w, m);
-  const int columns = micro_results(g);
-  char letters[2];
-  letters_of(m, letters);
-  SN_TRY(hand_over_scores(w, &g->contraction.factors[0]));
+  const int columns = sn_chain_micro_results(g);
+  const sn_shader_block *b = block_of(w, m, 1);
+  sn_shader_line(s, "{");
+  sn_shader_block_places(s, b);
   sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", SN_CHAIN_COLUMNS, SN_SHADER_BLOCK_K);
-  sn_shader_factor_bring(s, &g->contraction.factors[1], letters[1], "tile_b",
-                         columns * SN_SHADER_SIDE, "0", "first_column + k0");
+  sn_shader_block_bring(s, b, true, "first_column + k0");
+  SN_TRY(hand_over_scores(w, &g->contraction.factors[0]));
+  sn_shader_block_put(s, b);
   sn_shader_line(s, "workgroupBarrier();");
-  sn_shader_line(s, "for (var k = 0; k < %d; k++) {", SN_SHADER_BLOCK_K);
-  for (int r = 0; r < w->micro; r++)
-    sn_shader_line(s, "let a%d = scores[(y + %d) * %d + k0 + k];", r, r * SN_SHADER_SIDE,
-                   SN_CHAIN_COLUMNS);
-  for (int c = 0; c < columns; c++)
-    sn_shader_line(s, "let b%d = tile_b[k * %d + x + %d];", c, columns * SN_SHADER_SIDE,
-                   c * SN_SHADER_SIDE);
   multiply(w, m, columns);
-  sn_shader_line(s, "}");
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
-  if (has_blocks(w)) {
+  sn_shader_line(s, "}");
+  if (sn_chain_has_blocks(w)) {
     sn_shader_line(s, "if ((first_column + %d) %% %d == 0) {", SN_CHAIN_COLUMNS, BLOCK_TERMS);
     end_block(w, m, columns);
     sn_shader_line(s, "}");
@@ -149,13 +162,20 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
 static sn_status finish_result(const sn_chain_writer *w, uint32_t m) {
   const sn_group *g = sn_chain_member(w, m);
   const int rank = g->space_rank;
-  if (has_blocks(w)) end_block(w, m, micro_results(g));
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < micro_results(g); c++) {
-      sn_shader_line(w->s, "if (is%d && x + %d < %lld) {", r, c * SN_SHADER_SIDE,
+  char by[SN_SHADER_NAME];
+  if (sn_chain_has_blocks(w)) end_block(w, m, sn_chain_micro_results(g));
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < sn_chain_micro_results(g); c++) {
+      const int at = c / 4 * 4 * SN_SHADER_SIDE + c % 4;
+      sn_shader_line(w->s, "if (is%d && x * 4 + %d < %lld) {", r, at,
                      (long long)g->space[rank - 1]);
-      sn_shader_line(w->s, "let row = row%d; let column = x + %d;", r, c * SN_SHADER_SIDE);
-      sn_shader_line(w->s, "let total0 = %s%u_%d%d;", has_blocks(w) ? "sum" : "acc", m, r, c);
+      sn_shader_line(w->s, "let row = row%d; let column = x * 4 + %d;", r, at);
+      const char *total = sn_chain_has_blocks(w) ? "sum" : "acc";
+      if (sn_chain_stream_sum(w, g->contraction.factors[0].value, r, by))
+        sn_shader_line(w->s, "let total0 = %s%u_%d%d.%c / %s;", total, m, r, c / 4, "xyzw"[c % 4],
+                       by);
+      else
+        sn_shader_line(w->s, "let total0 = %s%u_%d%d.%c;", total, m, r, c / 4, "xyzw"[c % 4]);
       sn_chain_open_values(w, &g->post, r, -1);
       SN_TRY(sn_chain_body(w, &g->post, g->stores, g->n_stores, NULL, rank));
       SN_TRY(sn_shader_stores(w->s, &g->post, g->stores, g->n_stores, rank, 'v'));
@@ -175,10 +195,9 @@ static void open_tiles(const sn_chain_writer *w) {
   sn_text_add(&to, c->side > 0 ? "min(%lld, first_row + %d)" : "%lld", columns, w->rows);
   sn_shader_line(s, "for (var first_column = %s; first_column < %s; first_column += %d) {",
                  sn_shader_text(s, &from), sn_shader_text(s, &to), SN_CHAIN_COLUMNS);
-  for (int i = 0; i < SN_CHAIN_MICRO_COLUMNS; i++) {
-    sn_shader_line(s, "let in%d = first_column + x + %d < %lld;", i, i * SN_SHADER_SIDE, columns);
-    sn_shader_line(s, "let column%d = min(first_column + x + %d, %lld);", i, i * SN_SHADER_SIDE,
-                   columns - 1);
+  for (int i = 0; i < SN_CHAIN_MICRO; i++) {
+    sn_shader_line(s, "let in%d = first_column + x * 4 + %d < %lld;", i, i, columns);
+    sn_shader_line(s, "let column%d = min(first_column + x * 4 + %d, %lld);", i, i, columns - 1);
   }
   sn_chain_declare_values(w, true);
 }
@@ -203,8 +222,8 @@ static sn_status add_pass(sn_chain_writer *w) {
   SN_TRY(sn_chain_begin_totals(w));
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     if (!w->passes.members[m].uses_up || !w->passes.members[m].wanted) continue;
-    declare_totals(w, "acc", m, micro_results(sn_chain_member(w, m)));
-    if (has_blocks(w)) declare_totals(w, "sum", m, micro_results(sn_chain_member(w, m)));
+    declare_totals(w, "acc", m, sn_chain_micro_results(sn_chain_member(w, m)));
+    if (sn_chain_has_blocks(w)) declare_totals(w, "sum", m, sn_chain_micro_results(sn_chain_member(w, m)));
   }
   open_tiles(w);
   SN_TRY(add_members(w));
@@ -223,14 +242,14 @@ static int64_t widest(const sn_chain *c) {
   int64_t most = SN_CHAIN_COLUMNS;
   for (uint32_t m = 0; m < c->n_members; m++)
     if (c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k == c->columns) {
-      const int64_t n = (int64_t)micro_results(&c->whole[m]) * SN_SHADER_SIDE;
+      const int64_t n = (int64_t)sn_chain_micro_results(&c->whole[m]) * SN_SHADER_SIDE;
       if (n <= SN_TILED_COLUMNS && n > most) most = n;
     }
   return most;
 }
 
 static int64_t bytes_of(const sn_chain *c, int64_t rows) {
-  return (rows * SN_SHADER_BLOCK_K + SN_SHADER_BLOCK_K * widest(c) + rows * SN_CHAIN_COLUMNS) * 4;
+  return (rows * SN_SHADER_BLOCK_K + SN_SHADER_BLOCK_K * widest(c) + rows * SN_SHADER_SIDE) * 4;
 }
 
 static bool has_room(const sn_shader *s, int64_t rows) {
@@ -247,18 +266,18 @@ static void declare(const sn_chain_writer *w) {
   sn_shader *s = w->s;
   const sn_chain *c = w->chain;
   sn_text_add(&s->declared,
-              "var<workgroup> tile_a: array<f32, %d>;\nvar<workgroup> tile_b: array<f32, %lld>;\n"
-              "var<workgroup> scores: array<f32, %d>;\n",
-              w->rows * SN_SHADER_BLOCK_K, (long long)(SN_SHADER_BLOCK_K * widest(c)),
-              w->rows * SN_CHAIN_COLUMNS);
+              "var<workgroup> tile_a: array<vec4<f32>, %d>;\n"
+              "var<workgroup> tile_b: array<vec4<f32>, %lld>;\n"
+              "var<workgroup> shared_rows: array<vec4<f32>, %d>;\n",
+              w->rows * SN_SHADER_BLOCK_K / 4, (long long)(SN_SHADER_BLOCK_K * widest(c) / 4),
+              w->rows * SN_SHADER_SIDE / 4);
   sn_shader_line(s, "let lane = i32(local);");
   sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", SN_SHADER_SIDE, SN_SHADER_SIDE);
   sn_shader_line(s, "let batch = i32(group.z);");
   sn_shader_line(s, "let first_row = i32(group.x) * %d;", w->rows);
-  for (int r = 0; r < w->micro; r++) {
-    sn_shader_line(s, "let is%d = first_row + y + %d < %lld;", r, r * SN_SHADER_SIDE,
-                   (long long)c->rows);
-    sn_shader_line(s, "let row%d = min(first_row + y + %d, %lld);", r, r * SN_SHADER_SIDE,
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) {
+    sn_shader_line(s, "let is%d = first_row + y * 4 + %d < %lld;", r, r, (long long)c->rows);
+    sn_shader_line(s, "let row%d = min(first_row + y * 4 + %d, %lld);", r, r,
                    (long long)c->rows - 1);
   }
   sn_shader_split(s, "batch", s->group->space, w->passes.outer - 1, 'i');
@@ -268,21 +287,39 @@ static void declare(const sn_chain_writer *w) {
   sn_chain_declare_totals(w);
 }
 
-static sn_status add_functions(const sn_chain_writer *w) {
-  bool follows = false;
-  for (uint32_t m = 0; m < w->chain->n_members; m++) {
-    const sn_group *g = sn_chain_member(w, m);
+/* How the factors that lie in memory are brought: before any load is written. */
+static sn_status plan_blocks(sn_chain_writer *w) {
+  const uint32_t n = 2 * w->chain->n_members;
+  SN_TRY(sn_arena_alloc(w->s->arena, n, sizeof *w->blocks, (void **)&w->blocks));
+  for (uint32_t i = 0; i < n; i++) {
+    const sn_group *g = sn_chain_member(w, i / 2);
+    const bool uses_up = w->passes.members[i / 2].uses_up;
+    if (g->kind != SN_GROUP_CONTRACTION || (uses_up && i % 2 == 0)) continue;
     char letters[2];
-    letters_of(m, letters);
-    for (uint32_t p = 0; g->kind == SN_GROUP_ROW && p < g->row.n_phases; p++)
-      follows = follows || w->passes.members[m].phases[p].follows_max;
-    if (g->kind != SN_GROUP_CONTRACTION) continue;
-    for (int side = w->passes.members[m].uses_up; side < 2; side++) {
-      SN_TRY(sn_shader_factor(w->s, g, side, letters[side]));
-      sn_shader_factor_loader(w->s, g, letters[side], g->space[g->space_rank - 2 + side]);
-    }
+    letters_of(i / 2, letters);
+    w->blocks[i] = (sn_shader_block){
+        .product = g,
+        .reading = sn_shader_factor_reading(w->s, g, (int)(i % 2)),
+        .letter = letters[i % 2],
+        .tile = i % 2 ? "tile_b" : "tile_a",
+        .first = uses_up ? "0" : i % 2 ? "first_column" : "first_row",
+        .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE : i % 2 ? SN_CHAIN_COLUMNS : w->rows,
+        .threads = threads_of(w),
+        .overruns = uses_up};
   }
-  return follows ? sn_chain_follow(w) : SN_OK;
+  return SN_OK;
+}
+
+static sn_status add_functions(const sn_chain_writer *w) {
+  for (uint32_t i = 0; i < 2 * w->chain->n_members; i++) {
+    sn_shader_block *b = &w->blocks[i];
+    if (!b->product) continue;
+    SN_TRY(sn_shader_factor(w->s, b->product, (int)(i % 2), b->letter));
+    if (b->reading)
+      SN_TRY(sn_shader_factor_fours(w->s, &b->product->contraction.factors[i % 2], b->letter));
+    SN_TRY(sn_shader_block_begin(w->s, b, (int)(i % 2)));
+  }
+  return SN_OK;
 }
 
 sn_status sn_shader_chain(sn_shader *s, int variant) {
@@ -291,7 +328,6 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
   w.rows = variant == 0 && sn_shader_chain_variants(s) > 1
                ? (int)s->frame->program->groups.target->limits.tile_rows
                : LEAST_ROWS;
-  w.micro = w.rows / SN_SHADER_SIDE;
   SN_FAIL_IF(s->arena->env, c->batch > SN_SHADER_MOST_MATRICES, SN_ERR_UNSUPPORTED, NULL,
              "%s: the device takes up to %d matrices at once", s->group->name,
              SN_SHADER_MOST_MATRICES);
@@ -300,9 +336,10 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
   for (uint32_t k = 0; k < s->group->n_stores; k++)
     if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)
       sn_shader_stores_bytes(s, s->group->stores[k].target.value);
-  s->threads[0] = s->threads[1] = SN_SHADER_SIDE;
+  s->threads[0] = (uint32_t)threads_of(&w);
   s->groups[0] = (uint32_t)((c->rows + w.rows - 1) / w.rows);
   s->groups[2] = (uint32_t)c->batch;
+  SN_TRY(plan_blocks(&w));
   declare(&w);
   SN_TRY(add_functions(&w));
   for (w.pass = 0; w.pass <= w.passes.n; w.pass++) SN_TRY(add_pass(&w));

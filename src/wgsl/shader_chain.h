@@ -3,22 +3,28 @@
 #define SN_WGSL_SHADER_CHAIN_H
 
 #include "wgsl/chain_passes.h"
-#include "wgsl/shader.h"
+#include "wgsl/shader_block.h"
 
-enum { SN_CHAIN_COLUMNS = 32, SN_CHAIN_MICRO_COLUMNS = SN_CHAIN_COLUMNS / SN_SHADER_SIDE };
+/* Columns of a tile; rows and columns of a thread, which lie one after the other. */
+enum { SN_CHAIN_MICRO = 4, SN_CHAIN_COLUMNS = SN_CHAIN_MICRO * SN_SHADER_SIDE };
 
 typedef struct sn_chain_writer {
   sn_shader *s;
   const sn_chain *chain;
   sn_chain_passes passes;
-  int rows;  /* of a block */
-  int micro; /* of a thread */
+  sn_shader_block *blocks; /* per member two, of its factors; without a product: of none */
+  int rows; /* of a block */
   int pass;
 } sn_chain_writer;
 
 static inline const sn_group *sn_chain_member(const sn_chain_writer *w, uint32_t m) {
   return &w->chain->whole[m];
 }
+
+/* Columns of a result that a thread has: whole fours. */
+int sn_chain_micro_results(const sn_group *product);
+/* Whether its totals are added up in blocks: acc, then sum. */
+bool sn_chain_has_blocks(const sn_chain_writer *w);
 
 /* ---- shader_chain_values.c: what is handed on, in registers ------------------------------------ */
 
@@ -43,9 +49,9 @@ void sn_chain_test_point(char test[64], int r, int c);
 
 /* ---- shader_chain_rows.c ------------------------------------------------------------------------ */
 
-/* The function that max and sum of a softmax need. */
-sn_status sn_chain_follow(const sn_chain_writer *w);
 sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m);
+/* By what the results of a streamed value are to be divided; false: it is none. */
+bool sn_chain_stream_sum(const sn_chain_writer *w, uint32_t value, int r, char *name);
 /* What happens once a row, before a pass: totals are known to all threads of the row, one of which writes. */
 sn_status sn_chain_per_row(const sn_chain_writer *w);
 void sn_chain_declare_totals(const sn_chain_writer *w);

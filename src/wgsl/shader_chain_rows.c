@@ -4,7 +4,12 @@
  *   t<member>_<total>_<row>   what is known of a total
  *
  * A softmax's max and sum are made in one pass: the sum of e^(x - max so far) is made less where the max grows. (The method is
- * that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.) */
+ * that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.) The max may be the thread's own until all
+ * tiles are through. Where the softmax goes on in a stream (chain_passes.h) it is the row's in each tile, and what a product
+ * made of it so far is made less, too. (Rabe and Staats, Self-attention does not need O(n^2) memory, 2021.)
+ *
+ *   x<member>_<row><column>   scores, then e^(x - max)
+ *   top<member>_<row>         the max of a row in a stream; a NaN among the scores need not be in it, but makes the sum NaN */
 #include "base/format.h"
 #include "wgsl/shader_chain.h"
 
@@ -17,7 +22,7 @@ void sn_chain_declare_totals(const sn_chain_writer *w) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     const sn_group *g = sn_chain_member(w, m);
     for (uint32_t k = 0; g->kind == SN_GROUP_ROW && k < g->row.n_totals; k++)
-      for (int r = 0; r < w->micro; r++) {
+      for (int r = 0; r < SN_CHAIN_MICRO; r++) {
         char name[SN_SHADER_NAME];
         name_total(name, m, k, r);
         sn_shader_line(w->s, "var %s = 0.0;", name);
@@ -32,23 +37,6 @@ static void open_totals(const sn_chain_writer *w, uint32_t m, int r) {
     name_total(name, m, k, r);
     sn_shader_line(w->s, "let total%u = %s;", k, name);
   }
-}
-
-/* fn follow(state, x): the max so far, and the sum of e^(x - max), with x. What is -infinity adds nothing; the sum of nothing
- * else becomes NaN in lower_sums, as that of infinity does. */
-sn_status sn_chain_follow(const sn_chain_writer *w) {
-  sn_text *out = &w->s->spoken.functions;
-  sn_text e = sn_text_in(w->s->arena);
-  const char *args[] = {"-abs(x - state.x)"};
-  SN_TRY(sn_spoken_add_op(&w->s->spoken, &e, SN_OP_exp, SN_F32, SN_F32, args, 1));
-  sn_text_add(out,
-              "fn follow(state: vec2<f32>, x: f32) -> vec2<f32> {\n"
-              "  if (bitcast<u32>(x) == 0xff800000u) { return state; }\n"
-              "  let e = %s;\n"
-              "  if (x > state.x) { return vec2<f32>(x, fma(state.y, e, 1.0)); }\n"
-              "  return vec2<f32>(maximum(state.x, x), state.y + e);\n}\n\n",
-              sn_shader_text(w->s, &e));
-  return out->status;
 }
 
 static bool is_followed(const sn_chain_writer *w, uint32_t m, uint32_t p) {
@@ -66,16 +54,13 @@ static void accumulate(const sn_chain_writer *w, uint32_t m, uint32_t p, int r, 
   if (!makes_totals(w, m, p) || !phase->n_reductions) return;
   sn_shader_line(w->s, "if (in%d) {", c);
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
-    char into[SN_SHADER_NAME], sum[SN_SHADER_NAME];
+    char into[SN_SHADER_NAME];
     const char *x = sn_chain_insn_name(w, &phase->body, phase->reductions[k].insn);
     name_total(into, m, phase->first_total + k, r);
-    name_total(sum, m, phase->first_total + k + 1, r);
-    if (is_followed(w, m, p)) {
-      sn_shader_line(w->s, "let state = follow(vec2<f32>(%s, %s), %s);", into, sum, x);
-      sn_shader_line(w->s, "%s = state.x; %s = state.y;", into, sum);
-    } else {
+    if (is_followed(w, m, p))
+      sn_shader_line(w->s, "x%u_%d%d = %s;", m, r, c, x);
+    else
       sn_shader_combine(w->s, &phase->reductions[k], into, x);
-    }
   }
   sn_shader_line(w->s, "}");
 }
@@ -103,25 +88,157 @@ static sn_status add_phase(const sn_chain_writer *w, uint32_t m, uint32_t p, int
   return w->s->status;
 }
 
-sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m) {
+static sn_status add_points(const sn_chain_writer *w, uint32_t m, int r, int c) {
   const sn_row *row = &sn_chain_member(w, m)->row;
-  for (int r = 0; r < w->micro; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO_COLUMNS; c++) {
-      sn_chain_open_point(w, r, c);
-      for (uint32_t k = 0; k < row->n_kept; k++)
-        sn_shader_line(w->s, "var kept%u: %s;", k, sn_spoken_type(row->kept[k]));
-      for (uint32_t p = 0; p < row->n_phases; p++) {
-        if (!w->passes.members[m].phases[p].wanted) continue;
-        sn_shader_line(w->s, "{");
-        open_totals(w, m, r);
-        sn_chain_open_values(w, &row->phases[p].body, r, c);
-        SN_TRY(add_phase(w, m, p, r, c));
-        sn_shader_line(w->s, "}");
-      }
-      sn_shader_line(w->s, "}");
-    }
+  sn_chain_open_point(w, r, c);
+  for (uint32_t k = 0; k < row->n_kept; k++)
+    sn_shader_line(w->s, "var kept%u: %s;", k, sn_spoken_type(row->kept[k]));
+  for (uint32_t p = 0; p < row->n_phases; p++) {
+    if (!w->passes.members[m].phases[p].wanted) continue;
+    sn_shader_line(w->s, "{");
+    open_totals(w, m, r);
+    sn_chain_open_values(w, &row->phases[p].body, r, c);
+    SN_TRY(add_phase(w, m, p, r, c));
+    sn_shader_line(w->s, "}");
+  }
+  sn_shader_line(w->s, "}");
   return w->s->status;
 }
+
+/* ---- a softmax's max and sum ---------------------------------------------------------------------- */
+
+static const char *exp_of(const sn_chain_writer *w, const char *x) {
+  sn_text e = sn_text_in(w->s->arena);
+  const sn_status status = sn_spoken_add_op(&w->s->spoken, &e, SN_OP_exp, SN_F32, SN_F32, &x, 1);
+  if (status) w->s->status = status;
+  return sn_shader_text(w->s, &e);
+}
+
+/* var x<member>_<row><column>: -infinity where no column is. */
+static void declare_scores(const sn_chain_writer *w, uint32_t m) {
+  sn_text lowest = sn_text_in(w->s->arena);
+  sn_spoken_add_identity(&w->s->spoken, &lowest, SN_OP_max, SN_F32);
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < SN_CHAIN_MICRO; c++)
+      sn_shader_line(w->s, "var x%u_%d%d = %s;", m, r, c, sn_shader_text(w->s, &lowest));
+}
+
+/* x = e^(x - by), sum = sum less + all x: `less` is e^(the max before - by). Of -infinity alone by is 0, and all are 0. */
+static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *sum, int r) {
+  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+    char x[SN_SHADER_NAME], less[64];
+    sn_format(x, sizeof x, "x%u_%d%d", m, r, c);
+    sn_format(less, sizeof less, "%s - by", x);
+    sn_shader_line(w->s, "%s = %s;", x, exp_of(w, less));
+  }
+  sn_shader_line(w->s, "%s = fma(%s, less, (x%u_%d0 + x%u_%d1) + (x%u_%d2 + x%u_%d3));", sum, sum, m,
+                 r, m, r, m, r, m, r);
+}
+
+static void set_by(const sn_chain_writer *w, const char *max) {
+  sn_shader_line(w->s, "let by = select(%s, 0.0, bitcast<u32>(%s) == 0xff800000u);", max, max);
+}
+
+/* The thread's own max and sum. */
+static void follow_own(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
+  const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
+  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[64];
+  name_total(max, m, phase->first_total, r);
+  name_total(sum, m, phase->first_total + 1, r);
+  sn_shader_line(w->s, "{");
+  sn_shader_line(w->s, "let before = %s;", max);
+  for (int c = 0; c < SN_CHAIN_MICRO; c++)
+    sn_shader_line(w->s, "%s = maximum(%s, x%u_%d%d);", max, max, m, r, c);
+  set_by(w, max);
+  sn_format(less, sizeof less, "before - by");
+  sn_shader_line(w->s, "let less = %s;", exp_of(w, less));
+  add_to_sum(w, m, sum, r);
+  sn_shader_line(w->s, "}");
+}
+
+/* What products made of the stream so far, in all their sums. */
+static void lessen_results(const sn_chain_writer *w, uint32_t m, int r) {
+  for (uint32_t i = 0; i < w->chain->n_members; i++) {
+    if (!w->passes.members[i].uses_up ||
+        sn_chain_member(w, i)->contraction.factors[0].value != w->passes.members[m].streams)
+      continue;
+    for (int c = 0; c < sn_chain_micro_results(sn_chain_member(w, i)) / 4; c++) {
+      sn_shader_line(w->s, "acc%u_%d%d *= less;", i, r, c);
+      if (sn_chain_has_blocks(w)) sn_shader_line(w->s, "sum%u_%d%d *= less;", i, r, c);
+    }
+  }
+}
+
+/* The row's max, and the thread's sum; what goes on is e^(x - max). */
+static void follow_row(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
+  const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
+  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], top[SN_SHADER_NAME], less[64];
+  name_total(max, m, phase->first_total, r);
+  name_total(sum, m, phase->first_total + 1, r);
+  sn_format(top, sizeof top, "top%u_%d", m, r);
+  sn_shader_line(w->s, "{");
+  for (int c = 0; c < SN_CHAIN_MICRO; c++)
+    sn_shader_line(w->s, "%s = maximum(%s, x%u_%d%d);", max, max, m, r, c);
+  sn_shader_line(w->s, "let before = %s;", top);
+  for (int i = 0; i < SN_CHAIN_MICRO; i++)
+    sn_shader_line(w->s, "let m%d = shared_rows[(y * 4 + %d) * 4 + %d];", i, r, i);
+  sn_shader_line(w->s, "let m = max(max(m0, m1), max(m2, m3));");
+  sn_shader_line(w->s, "%s = max(%s, max(max(m.x, m.y), max(m.z, m.w)));", top, top);
+  set_by(w, top);
+  sn_format(less, sizeof less, "before - by");
+  sn_shader_line(w->s, "let less = %s;", exp_of(w, less));
+  add_to_sum(w, m, sum, r);
+  lessen_results(w, m, r);
+  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+    char name[SN_SHADER_NAME];
+    sn_chain_value_name(w, name, w->passes.members[m].streams, r, c);
+    sn_shader_line(w->s, "%s = x%u_%d%d;", name, m, r, c);
+  }
+  sn_shader_line(w->s, "}");
+}
+
+static bool is_stream(const sn_chain_writer *w, uint32_t m, uint32_t p) {
+  return w->passes.members[m].streams != SN_NONE && w->passes.members[m].stream_max == p;
+}
+
+/* Whether shared_rows may still be read for another one. */
+static bool has_stream_before(const sn_chain_writer *w, uint32_t m) {
+  for (uint32_t i = 0; i < m; i++)
+    if (sn_chain_member(w, i)->kind == SN_GROUP_ROW && w->passes.members[i].streams != SN_NONE)
+      return true;
+  return false;
+}
+
+static void follow(const sn_chain_writer *w, uint32_t m, uint32_t p) {
+  if (is_stream(w, m, p)) {
+    if (has_stream_before(w, m)) sn_shader_line(w->s, "workgroupBarrier();");
+    for (int r = 0; r < SN_CHAIN_MICRO; r++)
+      sn_shader_line(w->s,
+                     "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = max(max(x%u_%d0, x%u_%d1), "
+                     "max(x%u_%d2, x%u_%d3));",
+                     r, m, r, m, r, m, r, m, r);
+    sn_shader_line(w->s, "workgroupBarrier();"); /* products that follow have others */
+  }
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    if (is_stream(w, m, p))
+      follow_row(w, m, p, r);
+    else
+      follow_own(w, m, p, r);
+}
+
+sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m) {
+  const sn_row *row = &sn_chain_member(w, m)->row;
+  uint32_t max = SN_NONE;
+  for (uint32_t p = 0; p < row->n_phases; p++)
+    if (is_followed(w, m, p) && makes_totals(w, m, p)) max = p;
+  if (max != SN_NONE) declare_scores(w, m);
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    for (int c = 0; c < SN_CHAIN_MICRO; c++) SN_TRY(add_points(w, m, r, c));
+  if (max != SN_NONE) follow(w, m, max);
+  return w->s->status;
+}
+
+/* ---- once a row ------------------------------------------------------------------------------------ */
 
 sn_status sn_chain_per_row(const sn_chain_writer *w) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
@@ -129,7 +246,7 @@ sn_status sn_chain_per_row(const sn_chain_writer *w) {
     const sn_member_pass *pass = &w->passes.members[m];
     if (pass->pass != w->pass || !g->n_stores || (g->kind != SN_GROUP_ROW && !pass->per_row))
       continue;
-    for (int r = 0; r < w->micro; r++) {
+    for (int r = 0; r < SN_CHAIN_MICRO; r++) {
       char test[64];
       sn_format(test, sizeof test, "is%d && x == 0", r);
       sn_chain_open_row(w, r);
@@ -161,30 +278,34 @@ static sn_status each_total(const sn_chain_writer *w, total_fn *fn) {
 
 static sn_status begin_total(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t k) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
-  for (int r = 0; r < w->micro; r++) {
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) {
     char name[SN_SHADER_NAME];
     sn_text e = sn_text_in(w->s->arena);
     name_total(name, m, phase->first_total + k, r);
     sn_spoken_add_identity(&w->s->spoken, &e, phase->reductions[k].op, SN_F32);
     sn_shader_line(w->s, "%s = %s;", name, sn_shader_text(w->s, &e));
+    if (is_stream(w, m, p)) sn_shader_line(w->s, "var top%u_%d = %s;", m, r, name);
   }
   return SN_OK;
 }
 
-/* sum = sum e^(max of the thread - max of the row): the thread's max is in tile_a. */
-static sn_status lower_sums(const sn_chain_writer *w, uint32_t m, uint32_t total) {
-  for (int r = 0; r < w->micro; r++) {
-    char top[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[128];
-    const char *args[] = {less};
-    sn_text e = sn_text_in(w->s->arena);
-    name_total(top, m, total - 1, r);
-    name_total(sum, m, total, r);
-    sn_format(less, sizeof less, "tile_a[(y + %d) * %d + x] - %s", r * SN_SHADER_SIDE,
-              SN_SHADER_SIDE, top);
-    SN_TRY(sn_spoken_add_op(&w->s->spoken, &e, SN_OP_exp, SN_F32, SN_F32, args, 1));
-    sn_shader_line(w->s, "%s *= %s;", sum, sn_shader_text(w->s, &e));
-  }
-  return SN_OK;
+bool sn_chain_stream_sum(const sn_chain_writer *w, uint32_t value, int r, char *name) {
+  const uint32_t m = sn_chain_streamer(&w->passes, value);
+  if (m == SN_NONE) return false;
+  const uint32_t max = w->passes.members[m].stream_max;
+  name_total(name, m, sn_chain_member(w, m)->row.phases[max].first_total + 1, r);
+  return true;
+}
+
+/* The sum of the thread as one of e^(x - max of the row): the thread's max is in shared_rows. In a stream it is the row's
+ * already. */
+static void lower_sum(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t total, int r) {
+  char top[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[128];
+  if (is_stream(w, m, p - 1)) return;
+  name_total(top, m, total - 1, r);
+  name_total(sum, m, total, r);
+  sn_format(less, sizeof less, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] - %s", r, top);
+  sn_shader_line(w->s, "%s *= %s;", sum, exp_of(w, less));
 }
 
 /* The threads' totals of a row as one, which all of them know. */
@@ -192,22 +313,28 @@ static sn_status join_total(const sn_chain_writer *w, uint32_t m, uint32_t p, ui
   sn_shader *s = w->s;
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
   const uint32_t total = phase->first_total + k;
-  char name[SN_SHADER_NAME], other[64];
-  if (w->passes.members[m].phases[p].follows_max) SN_TRY(lower_sums(w, m, total));
-  for (int r = 0; r < w->micro; r++) {
+  char name[SN_SHADER_NAME];
+  const char *const part[] = {"four.x", "four.y", "four.z", "four.w"};
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
+    if (w->passes.members[m].phases[p].follows_max) lower_sum(w, m, p, total, r);
+  sn_shader_line(s, "workgroupBarrier();");
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) {
     name_total(name, m, total, r);
-    sn_shader_line(s, "tile_a[(y + %d) * %d + x] = %s;", r * SN_SHADER_SIDE, SN_SHADER_SIDE, name);
+    sn_shader_line(s, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = %s;", r, name);
   }
   sn_shader_line(s, "workgroupBarrier();");
-  for (int r = 0; r < w->micro; r++) {
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) {
     name_total(name, m, total, r);
-    sn_shader_line(s, "%s = tile_a[(y + %d) * %d];", name, r * SN_SHADER_SIDE, SN_SHADER_SIDE);
-    sn_shader_line(s, "for (var i = 1; i < %d; i++) {", SN_SHADER_SIDE);
-    sn_format(other, sizeof other, "tile_a[(y + %d) * %d + i]", r * SN_SHADER_SIDE, SN_SHADER_SIDE);
-    sn_shader_combine(w->s, &phase->reductions[k], name, other);
+    sn_shader_line(s, "for (var i = 0; i < 4; i++) {");
+    sn_shader_line(s, "let four = shared_rows[(y * 4 + %d) * 4 + i];", r);
+    sn_shader_line(s, "if (i == 0) {");
+    sn_shader_line(s, "%s = four.x;", name);
+    sn_shader_line(s, "} else {");
+    sn_shader_combine(s, &phase->reductions[k], name, part[0]);
+    sn_shader_line(s, "}");
+    for (int j = 1; j < 4; j++) sn_shader_combine(s, &phase->reductions[k], name, part[j]);
     sn_shader_line(s, "}");
   }
-  sn_shader_line(s, "workgroupBarrier();");
   return s->status;
 }
 

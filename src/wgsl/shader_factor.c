@@ -126,21 +126,6 @@ void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter,
       type);
 }
 
-void sn_shader_factor_bring(sn_shader *s, const sn_operand *f, char letter, const char *tile,
-                            int64_t width, const char *across, const char *k) {
-  const bool along_k = sn_nest_stride(&f->nests->of[SN_AXIS_ALONG]) == 1;
-  const long long run = along_k ? SN_SHADER_BLOCK_K : (long long)width;
-  sn_shader_line(s, "for (var e = lane; e < %lld; e += %d) {", (long long)width * SN_SHADER_BLOCK_K,
-                 SN_SHADER_SIDE * SN_SHADER_SIDE);
-  sn_shader_line(s,
-                 along_k ? "let across = e / %lld; let k = e %% %lld;"
-                         : "let k = e / %lld; let across = e %% %lld;",
-                 run, run);
-  sn_shader_line(s, "%s[k * %lld + across] = load_%c(batch, %s + across, %s + k);", tile,
-                 (long long)width, letter, across, k);
-  sn_shader_line(s, "}");
-}
-
 /* ---- four elements at a time ------------------------------------------------------------------- */
 
 /* Whether elements lie in fours along an axis: one after the other in its innermost dimension, and all other steps are over
@@ -165,25 +150,20 @@ static bool is_stored(const sn_shader *s, uint32_t binding) {
   return false;
 }
 
-static sn_shader_reading reading_of(const sn_shader *s, const sn_operand *f) {
-  const sn_contraction *c = &s->group->contraction;
+static sn_shader_reading reading_of(const sn_shader *s, const sn_contraction *c,
+                                    const sn_operand *f) {
   const uint32_t b = sn_shader_binding_of(s, f->value);
-  if (c->total_dtype != SN_F32 || f->dtype != SN_F32 || c->k % 4 || b == SN_NONE) return SN_READS_ELEMENTS;
-  if (s->elements[b] != SN_ELEMENT_F32 || s->bindings[b].bytes % 16 || is_stored(s, b) ||
-      !sn_shader_is_whole(s, f->value))
+  if (c->total_dtype != SN_F32 || f->dtype != SN_F32 || b == SN_NONE) return SN_READS_ELEMENTS;
+  if ((s->elements[b] != SN_ELEMENT_F32 && s->elements[b] != SN_ELEMENT_FOUR_F32) ||
+      s->bindings[b].bytes % 16 || is_stored(s, b) || !sn_shader_is_whole(s, f->value))
     return SN_READS_ELEMENTS;
   if (is_in_fours(f, SN_AXIS_ALONG)) return SN_READS_FOURS_ALONG;
   return is_in_fours(f, SN_AXIS_ACROSS) ? SN_READS_FOURS_ACROSS : SN_READS_ELEMENTS;
 }
 
-void sn_shader_factor_readings(sn_shader *s, sn_shader_reading readings[2]) {
-  const sn_operand *f = s->group->contraction.factors;
-  uint32_t b[2];
-  for (int i = 0; i < 2; i++) {
-    readings[i] = reading_of(s, &f[i]);
-    b[i] = sn_shader_binding_of(s, f[i].value);
-  }
-  if (b[0] == b[1] && (!readings[0] || !readings[1])) readings[0] = readings[1] = SN_READS_ELEMENTS;
-  for (int i = 0; i < 2; i++)
-    if (readings[i]) s->elements[b[i]] = SN_ELEMENT_FOUR_F32;
+sn_shader_reading sn_shader_factor_reading(sn_shader *s, const sn_group *product, int side) {
+  const sn_operand *f = &product->contraction.factors[side];
+  const sn_shader_reading reading = reading_of(s, &product->contraction, f);
+  if (reading) s->elements[sn_shader_binding_of(s, f->value)] = SN_ELEMENT_FOUR_F32;
+  return reading;
 }

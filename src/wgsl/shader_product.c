@@ -145,7 +145,8 @@ sn_status sn_shader_product(sn_shader *s, int variant) {
   const int micro = choose_micro(s);
   sn_shader_reading readings[2] = {SN_READS_ELEMENTS, SN_READS_ELEMENTS};
   if (z.parts == 1) make_bytes_atomic(s);
-  if (tiles || micro == 4) sn_shader_factor_readings(s, readings); /* before any load is written */
+  if (tiles || (micro == 4 && z.k % 4 == 0)) /* before any load is written */
+    for (int i = 0; i < 2; i++) readings[i] = sn_shader_factor_reading(s, g, i);
   for (int i = 0; i < 2; i++) {
     SN_TRY(sn_shader_factor(s, g, i, "ab"[i]));
     if (readings[i]) SN_TRY(sn_shader_factor_fours(s, &g->contraction.factors[i], "ab"[i]));
