@@ -51,12 +51,16 @@ sn_status sn_shader_block_begin(sn_shader *s, sn_shader_block *b, int side) {
 /* r: which row or column of the tile, k: which term of the block, p: where it lies. */
 void sn_shader_block_places(sn_shader *s, const sn_shader_block *b) {
   const char x = b->letter;
-  const int run = b->along ? SN_SHADER_BLOCK_K / 4 : b->width / 4;
-  const char quotient = b->along ? 'r' : 'k', remainder = b->along ? 'k' : 'r';
   for (int i = 0; i < b->count; i++) {
     const int first = i * b->threads;
-    sn_shader_line(s, "let %c%c%d = (lane + %d) / %d; let %c%c%d = (lane + %d) %% %d * 4;",
-                   quotient, x, i, first, run, remainder, x, i, first, run);
+    if (b->along)
+      sn_shader_line(s,
+                     "let r%c%d = (lane + %d) / 2 %% %d; "
+                     "let k%c%d = (lane + %d) %% 2 * 4 + (lane + %d) / %d * 8;",
+                     x, i, first, b->width, x, i, first, first, 2 * b->width);
+    else
+      sn_shader_line(s, "let k%c%d = (lane + %d) / %d; let r%c%d = (lane + %d) %% %d * 4;", x, i,
+                     first, b->width / 4, x, i, first, b->width / 4);
     sn_shader_line(s, "let p%c%d = place_%c(batch, %s + r%c%d);", x, i, x, b->first, x, i);
   }
 }
@@ -70,16 +74,16 @@ void sn_shader_block_bring(sn_shader *s, const sn_shader_block *b, bool is_first
 
 void sn_shader_block_put(sn_shader *s, const sn_shader_block *b) {
   const char x = b->letter;
-  const int fours = b->width * SN_SHADER_BLOCK_K / 4;
+  const int fours = b->width * SN_SHADER_BLOCK_K / 4, stride = sn_shader_block_stride(b->width);
   for (int i = 0; i < b->count; i++) {
     const bool ends = (i + 1) * b->threads > fours;
     if (ends) sn_shader_line(s, "if (lane + %d < %d) {", i * b->threads, fours);
     for (int j = 0; b->along && j < 4; j++)
       sn_shader_line(s, "%s[(k%c%d + %d) * %d + r%c%d / 4][r%c%d %% 4] = next_%c%d.%c;", b->tile, x,
-                     i, j, b->width / 4, x, i, x, i, x, i, "xyzw"[j]);
+                     i, j, stride, x, i, x, i, x, i, "xyzw"[j]);
     if (!b->along)
-      sn_shader_line(s, "%s[k%c%d * %d + r%c%d / 4] = next_%c%d;", b->tile, x, i, b->width / 4, x,
-                     i, x, i);
+      sn_shader_line(s, "%s[k%c%d * %d + r%c%d / 4] = next_%c%d;", b->tile, x, i, stride, x, i, x,
+                     i);
     if (ends) sn_shader_line(s, "}");
   }
 }

@@ -1,7 +1,10 @@
 /* shader_block.h - blocks of a product's factor on their way into the memory of a workgroup: SN_SHADER_BLOCK_K terms of so many
  * rows or columns. All threads bring some of it, four elements at a time, along k or across it as they lie in memory.
  *
- *   <tile>[k * width / 4 + row / 4]   the fours of a tile: across, whatever way they came
+ *   <tile>[k * (width / 4 + 1) + row / 4]   the fours of a tile: across, whatever way they came
+ *
+ * A term has a four more than it needs, and neighbouring threads bring 16 rows and 8 terms of each: so they write to different
+ * banks of the memory, where a four along k is written element by element, and read whole sectors of the other.
  *
  * A four is on its way in registers, next_<letter><i>, so that it may be asked for before there is room for it. */
 #ifndef SN_WGSL_SHADER_BLOCK_H
@@ -24,6 +27,12 @@ typedef struct sn_shader_block {
   int64_t size;      /* rows or columns of the factor */
   int64_t k;         /* its terms */
 } sn_shader_block;
+
+/* Fours from a term of a tile to the next one; of a whole tile. */
+static inline int sn_shader_block_stride(int width) { return width / 4 + 1; }
+static inline int sn_shader_block_fours(int width) {
+  return SN_SHADER_BLOCK_K * sn_shader_block_stride(width);
+}
 
 /* The type of four of a product's totals. */
 const char *sn_shader_four_type(const sn_group *product);

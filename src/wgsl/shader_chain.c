@@ -54,9 +54,9 @@ static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
   const int fours = columns / 4;
   for (int k = 0; k < SN_SHADER_BLOCK_K; k++) {
     sn_shader_line(w->s, "{");
-    sn_shader_line(w->s, "let a = tile_a[%d + y];", k * w->rows / 4);
+    sn_shader_line(w->s, "let a = tile_a[%d + y];", k * sn_shader_block_stride(w->rows));
     for (int c = 0; c < fours; c++)
-      sn_shader_line(w->s, "let b%d = tile_b[%d + x];", c, (k * fours + c) * SN_SHADER_SIDE);
+      sn_shader_line(w->s, "let b%d = tile_b[%d + x];", c, k * sn_shader_block_stride(columns * SN_SHADER_SIDE) + c * SN_SHADER_SIDE);
     for (int r = 0; r < SN_CHAIN_MICRO; r++)
       for (int c = 0; c < fours; c++)
         sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c,
@@ -68,14 +68,19 @@ static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
 /* A product of what lies outside: its totals of the tile. */
 static void add_totals(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
+  const long long k = (long long)sn_chain_member(w, m)->contraction.k;
   declare_totals(w, "acc", m, SN_CHAIN_MICRO);
   sn_shader_line(s, "{");
   for (int i = 0; i < 2; i++) sn_shader_block_places(s, block_of(w, m, i));
-  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {",
-                 (long long)sn_chain_member(w, m)->contraction.k, SN_SHADER_BLOCK_K);
-  for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), true, "k0");
+  for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), true, "0");
+  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", k, SN_SHADER_BLOCK_K);
   for (int i = 0; i < 2; i++) sn_shader_block_put(s, block_of(w, m, i));
   sn_shader_line(s, "workgroupBarrier();");
+  if (k > SN_SHADER_BLOCK_K) {
+    sn_shader_line(s, "let following = min(k0 + %d, %lld);", SN_SHADER_BLOCK_K,
+                   (k - 1) / SN_SHADER_BLOCK_K * SN_SHADER_BLOCK_K);
+    for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), false, "following");
+  }
   multiply(w, m, SN_CHAIN_MICRO);
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
@@ -119,7 +124,7 @@ static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a)
       SN_TRY(sn_spoken_add_op(&s->spoken, &four, SN_OP_astype, SN_F32, a->dtype, args, 1));
     }
     sn_shader_line(s, "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
-                   threads, c, w->rows / 4, sn_shader_text(s, &four), c);
+                   threads, c, sn_shader_block_stride(w->rows), sn_shader_text(s, &four), c);
   }
   sn_shader_line(s, "}");
   return s->status;
@@ -142,11 +147,14 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   const sn_shader_block *b = block_of(w, m, 1);
   sn_shader_line(s, "{");
   sn_shader_block_places(s, b);
+  sn_shader_block_bring(s, b, true, "first_column");
   sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", SN_CHAIN_COLUMNS, SN_SHADER_BLOCK_K);
-  sn_shader_block_bring(s, b, true, "first_column + k0");
   SN_TRY(hand_over_scores(w, &g->contraction.factors[0]));
   sn_shader_block_put(s, b);
   sn_shader_line(s, "workgroupBarrier();");
+  sn_shader_line(s, "let following = first_column + min(k0 + %d, %d);", SN_SHADER_BLOCK_K,
+                 SN_CHAIN_COLUMNS - SN_SHADER_BLOCK_K);
+  sn_shader_block_bring(s, b, false, "following");
   multiply(w, m, columns);
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
@@ -249,7 +257,8 @@ static int64_t widest(const sn_chain *c) {
 }
 
 static int64_t bytes_of(const sn_chain *c, int64_t rows) {
-  return (rows * SN_SHADER_BLOCK_K + SN_SHADER_BLOCK_K * widest(c) + rows * SN_SHADER_SIDE) * 4;
+  return (sn_shader_block_fours((int)rows) + sn_shader_block_fours((int)widest(c))) * 16 +
+         rows * SN_SHADER_SIDE * 4;
 }
 
 static bool has_room(const sn_shader *s, int64_t rows) {
@@ -269,7 +278,7 @@ static void declare(const sn_chain_writer *w) {
               "var<workgroup> tile_a: array<vec4<f32>, %d>;\n"
               "var<workgroup> tile_b: array<vec4<f32>, %lld>;\n"
               "var<workgroup> shared_rows: array<vec4<f32>, %d>;\n",
-              w->rows * SN_SHADER_BLOCK_K / 4, (long long)(SN_SHADER_BLOCK_K * widest(c) / 4),
+              sn_shader_block_fours(w->rows), (long long)sn_shader_block_fours((int)widest(c)),
               w->rows * SN_SHADER_SIDE / 4);
   sn_shader_line(s, "let lane = i32(local);");
   sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", SN_SHADER_SIDE, SN_SHADER_SIDE);

@@ -6,10 +6,11 @@
  * Invariant: each total is that of its parts, each added up in order; how many parts there are follows from sizes alone. So
  * shaders may be chosen by the clock. */
 #include "base/format.h"
-#include "wgsl/shader.h"
+#include "wgsl/shader_block.h"
 
 enum {
-  LEAST_TERMS = 128,          /* of a part */
+  LEAST_TERMS = 128,          /* of a part without tiles, */
+  LEAST_TILE_TERMS = 256,     /* and of one with: a shader more is not for nothing */
   WANTED_GROUPS = 256,        /* workgroups of tiles that keep a large device busy, */
   WANTED_THREADS = 32 * 1024, /* and threads without tiles */
   MOST_PARTS = 256,
@@ -32,10 +33,17 @@ static bool has_tiles(const sn_shader *s) {
          smaller_side(s->group) >= SMALL;
 }
 
+/* The memory of a workgroup, of which a target leaves half to tiles. */
+static bool has_room(const sn_shader *s, int width) {
+  const int64_t bytes = (int64_t)2 * sn_shader_block_fours(width) * 16;
+  return bytes <= 2 * s->frame->program->groups.target->limits.local_bytes;
+}
+
 /* 0: a fair choice; 1: without tiles; 2: small ones; 3: large ones. */
 int sn_shader_product_variants(const sn_shader *s) {
   const int64_t side = smaller_side(s->group);
-  return !has_tiles(s) ? 1 : side >= LARGE ? 4 : side >= MIDDLE ? 3 : 2;
+  if (!has_tiles(s)) return 1;
+  return side >= LARGE && has_room(s, 128) ? 4 : side >= MIDDLE ? 3 : 2;
 }
 
 /* Of few points: smaller tiles have more workgroups. Large ones read the workgroup's memory less often for each multiply-add.
@@ -70,7 +78,8 @@ static sn_shader_sizes sizes_of(const sn_shader *s) {
   const int64_t k = g->contraction.k, points = sn_group_points(g);
   sn_shader_sizes z = {.batches = points / (m * n), .m = m, .n = n, .k = k, .parts = 1, .terms = k};
   if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return z;
-  int64_t parts = least(least(wanted_parts(s, &z), k / LEAST_TERMS), MOST_PARTS);
+  int64_t parts = least(least(wanted_parts(s, &z), k / (has_tiles(s) ? LEAST_TILE_TERMS : LEAST_TERMS)),
+                        MOST_PARTS);
   parts = least(parts, least(MOST_PART_BYTES / (points * 4), SN_SHADER_MOST_MATRICES / z.batches));
   if (parts < 2) return z;
   z.terms = units(units(k, parts), SN_SHADER_BLOCK_K) * SN_SHADER_BLOCK_K;

@@ -50,9 +50,9 @@ static void multiply(sn_shader *s, const tiles *t, int k) {
   const int strips[] = {t->tile.rows / 4, t->tile.columns / 4};
   sn_shader_line(s, "{");
   for (int i = 0; i < strips[0]; i++)
-    sn_shader_line(s, "let a%d = tile_a[%d + y];", i, k * t->tile.width / 4 + i * t->down);
+    sn_shader_line(s, "let a%d = tile_a[%d + y];", i, k * sn_shader_block_stride(t->tile.width) + i * t->down);
   for (int i = 0; i < strips[1]; i++)
-    sn_shader_line(s, "let b%d = tile_b[%d + x];", i, k * t->tile.width / 4 + i * t->across);
+    sn_shader_line(s, "let b%d = tile_b[%d + x];", i, k * sn_shader_block_stride(t->tile.width) + i * t->across);
   for (int r = 0; r < t->tile.rows; r++)
     for (int c = 0; c < strips[1]; c++) {
       char total[SN_SHADER_NAME], a[SN_SHADER_NAME], b[SN_SHADER_NAME];
@@ -91,7 +91,7 @@ static void launch(sn_shader *s, const tiles *t) {
   s->groups[2] = (uint32_t)(z->batches * z->parts);
   for (int i = 0; i < 2; i++)
     sn_text_add(&s->declared, "var<workgroup> tile_%c: array<%s, %d>;\n", "ab"[i], t->type,
-                width * SN_SHADER_BLOCK_K / 4);
+                sn_shader_block_fours(width));
   sn_shader_line(s, "let lane = i32(local);");
   sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", t->across, t->across);
   sn_shader_line(s, "let z = i32(group.z); let batch = z %% %lld;", (long long)z->batches);

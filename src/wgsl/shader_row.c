@@ -21,11 +21,18 @@ enum {
   LEAST_PARTS = 4,       /* fewer are not worth a shader more */
   MOST_PARTS = 1024,
   MOST_LONE_PARTS = 256,
-  LEAST_ACROSS = 32,           /* points that neighbouring threads read as neighbours, */
-  WANTED_THREADS = 64 * 1024   /* and how many keep a device busy then */
+  LEAST_ACROSS = 32,             /* points that neighbouring threads read as neighbours, */
+  LEAST_TERMS_ACROSS = 1 << 20,  /* terms of all of them, */
+  WANTED_THREADS = 64 * 1024,    /* and how many keep a device busy then */
+  UNROLLED = 4,                  /* terms that are brought at a time, */
+  MOST_UNROLLED = 24             /* of bodies that are no longer */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static bool threads_share(const sn_shader *s) {
+  return s->frame->program->groups.target->limits.local_bytes > 0;
+}
 
 static bool adds(const sn_reduction *r) {
   return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
@@ -163,25 +170,67 @@ static void declare_block(sn_shader *s, const sn_phase *phase) {
       declare(s, &phase->reductions[k], "part", phase->first_total + k);
 }
 
-/* The loop over a thread's points, from its first one on; in blocks the loops are two, so that drivers may bring several
- * terms at a time. */
-static void open_points(sn_shader *s, const sn_phase *phase, const char *first, const char *end,
-                        uint32_t apart, bool blocks) {
-  if (!blocks) {
-    declare_block(s, phase);
-    sn_shader_line(s, "for (var r = %s; r < %s; r += %u) {", first, end, apart);
-    return;
-  }
-  sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end, apart * BLOCK);
-  declare_block(s, phase);
-  sn_shader_line(s, "let last = min(first + %u, %s);", apart * BLOCK, end);
-  sn_shader_line(s, "for (var r = first; r < last; r += %u) {", apart);
+/* A phase's terms under way. */
+typedef struct row_terms {
+  const sn_phase *phase;
+  const uint8_t *wanted; /* of the body */
+  uint32_t apart;        /* of a thread's terms */
+} row_terms;
+
+/* Term r. */
+static sn_status add_term(sn_shader *s, const row_terms *t) {
+  const sn_group *g = s->group;
+  const int rank = g->space_rank + g->reduced_rank;
+  sn_shader_split(s, "r", g->reduced, g->reduced_rank, 'j');
+  SN_TRY(sn_shader_body(s, &t->phase->body, t->wanted, rank, 'w'));
+  SN_TRY(keep(s, t->phase));
+  SN_TRY(sn_shader_stores(s, &t->phase->body, t->phase->stores, t->phase->n_stores, rank, 'w'));
+  accumulate(s, t->phase);
+  return s->status;
 }
 
-static void close_points(sn_shader *s, const sn_phase *phase, bool blocks) {
+static bool is_unrolled(const sn_shader *s, const sn_phase *phase) {
+  return threads_share(s) && !phase->n_keeps && !phase->n_stores &&
+         phase->body.n_insns <= MOST_UNROLLED;
+}
+
+/* Terms at, at + apart .. as long as they are before `last`: several at a time, so that a thread waits for them together. */
+static sn_status add_several(sn_shader *s, const row_terms *t) {
+  sn_shader_line(s, "for (; at + %u < last; at += %u) {", (UNROLLED - 1) * t->apart,
+                 UNROLLED * t->apart);
+  for (uint32_t u = 0; u < UNROLLED; u++) {
+    sn_shader_line(s, "{");
+    sn_shader_line(s, "let r = at + %u;", u * t->apart);
+    SN_TRY(add_term(s, t));
+    sn_shader_line(s, "}");
+  }
   sn_shader_line(s, "}");
-  add_blocks(s, phase);
-  if (blocks) sn_shader_line(s, "}");
+  return s->status;
+}
+
+/* All terms of a thread from its first one on, in blocks. */
+static sn_status add_in_blocks(sn_shader *s, const row_terms *t, const char *first, const char *end) {
+  sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end, t->apart * BLOCK);
+  declare_block(s, t->phase);
+  sn_shader_line(s, "let last = min(first + %u, %s);", t->apart * BLOCK, end);
+  sn_shader_line(s, "var at = first;");
+  if (is_unrolled(s, t->phase)) SN_TRY(add_several(s, t));
+  sn_shader_line(s, "for (; at < last; at += %u) {", t->apart);
+  sn_shader_line(s, "let r = at;");
+  SN_TRY(add_term(s, t));
+  sn_shader_line(s, "}");
+  add_blocks(s, t->phase);
+  sn_shader_line(s, "}");
+  return s->status;
+}
+
+static sn_status add_all(sn_shader *s, const row_terms *t, const char *first, const char *end) {
+  declare_block(s, t->phase);
+  sn_shader_line(s, "for (var r = %s; r < %s; r += %u) {", first, end, t->apart);
+  SN_TRY(add_term(s, t));
+  sn_shader_line(s, "}");
+  add_blocks(s, t->phase);
+  return s->status;
 }
 
 /* from, to: the part of the reduced points that is taken, as texts; NULL: all. */
@@ -206,14 +255,8 @@ static sn_status add_phase(sn_shader *s, uint32_t number, bool alone, const char
   for (uint32_t k = 0; k < phase->n_reductions; k++) wanted[phase->reductions[k].insn] = 1;
   declare_totals(s, phase);
   if (g->row.ends) declare_bag(s);
-  open_points(s, phase, begin, end, alone ? 1 : s->threads[0], blocks);
-  sn_shader_split(s, "r", g->reduced, g->reduced_rank, 'j');
-  SN_TRY(sn_shader_body(s, &phase->body, wanted, g->space_rank + g->reduced_rank, 'w'));
-  SN_TRY(keep(s, phase));
-  SN_TRY(sn_shader_stores(s, &phase->body, phase->stores, phase->n_stores,
-                          g->space_rank + g->reduced_rank, 'w'));
-  accumulate(s, phase);
-  close_points(s, phase, blocks);
+  const row_terms t = {.phase = phase, .wanted = wanted, .apart = alone ? 1 : s->threads[0]};
+  SN_TRY((blocks ? add_in_blocks : add_all)(s, &t, begin, end));
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     if (alone)
       sn_shader_line(s, "let total%u = sum%u;", phase->first_total + k, phase->first_total + k);
@@ -243,17 +286,15 @@ static uint32_t threads_for(int64_t terms) {
   return threads;
 }
 
-static bool threads_share(const sn_shader *s) {
-  return s->frame->program->groups.target->limits.local_bytes > 0;
-}
-
 /* Whether neighbouring points lie next to each other, and the terms of one do not. */
 static bool lies_across(const sn_shader *s) {
   const sn_group *g = s->group;
   const sn_body *body = &g->row.phases[0].body;
   const int last = g->space_rank - 1;
   bool any = false;
-  if (g->kind != SN_GROUP_REDUCE || last < 0 || g->space[last] < LEAST_ACROSS) return false;
+  if (g->kind != SN_GROUP_REDUCE || last < 0 || g->space[last] < LEAST_ACROSS ||
+      sn_group_points(g) * sn_group_reduced_points(g) < LEAST_TERMS_ACROSS)
+    return false;
   for (uint32_t i = 0; i < body->n_operands; i++) {
     const sn_operand *o = &body->operands[i];
     const int64_t along = o->strides[last + g->reduced_rank];
