@@ -19,13 +19,13 @@
 
 enum {
   LEAST_ROWS = 32,
-  BLOCK_TERMS = 1024, /* of a result: whole SN_CHAIN_COLUMNS */
+  WIDE = 128,         /* columns from which on tiles are so wide, where one product makes scores */
+  BLOCK_TERMS = 1024, /* of a result: whole tiles of columns */
   FEW_TERMS = 4096    /* that are added up in order */
 };
 
 int sn_chain_micro_results(const sn_group *g) {
-  const int64_t across = 4 * SN_SHADER_SIDE;
-  return 4 * (int)((g->space[g->space_rank - 1] + across - 1) / across);
+  return 4 * (int)((g->space[g->space_rank - 1] + SN_CHAIN_STRIP - 1) / SN_CHAIN_STRIP);
 }
 
 static int threads_of(const sn_chain_writer *w) {
@@ -69,7 +69,7 @@ static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
 static void add_totals(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
   const long long k = (long long)sn_chain_member(w, m)->contraction.k;
-  declare_totals(w, "acc", m, SN_CHAIN_MICRO);
+  declare_totals(w, "acc", m, 4 * w->fours);
   sn_shader_line(s, "{");
   for (int i = 0; i < 2; i++) sn_shader_block_places(s, block_of(w, m, i));
   for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), true, "0");
@@ -81,7 +81,7 @@ static void add_totals(const sn_chain_writer *w, uint32_t m) {
                    (k - 1) / SN_SHADER_BLOCK_K * SN_SHADER_BLOCK_K);
     for (int i = 0; i < 2; i++) sn_shader_block_bring(s, block_of(w, m, i), false, "following");
   }
-  multiply(w, m, SN_CHAIN_MICRO);
+  multiply(w, m, 4 * w->fours);
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
   sn_shader_line(s, "}");
@@ -92,12 +92,12 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
   const sn_group *g = sn_chain_member(w, m);
   if (g->kind == SN_GROUP_CONTRACTION) add_totals(w, m);
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+    for (int c = 0; c < 4 * w->fours; c++) {
       char test[64];
       sn_chain_test_point(test, r, c);
       sn_chain_open_point(w, r, c);
       if (g->kind == SN_GROUP_CONTRACTION)
-        sn_shader_line(w->s, "let total0 = acc%u_%d0.%c;", m, r, "xyzw"[c]);
+        sn_shader_line(w->s, "let total0 = acc%u_%d%d.%c;", m, r, c / 4, "xyzw"[c % 4]);
       sn_chain_open_values(w, &g->post, r, c);
       SN_TRY(sn_chain_body(w, &g->post, g->stores, g->n_stores, NULL, g->space_rank));
       sn_chain_store(w, &g->post, g->stores, g->n_stores, g->space_rank, r, c,
@@ -109,24 +109,27 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
 
 /* ---- products of scores ------------------------------------------------------------------------------ */
 
-/* Scores of the thread's columns into tile_a, where those are the block's that begins with column k0 of the tile. */
+/* Scores into tile_a, of the threads that have the columns of the block that begins with column k0 of the tile. */
 static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a) {
   sn_shader *s = w->s;
   char name[SN_SHADER_NAME];
   const char *args[] = {name};
   const int threads = SN_SHADER_BLOCK_K / 4; /* that have a block's columns of a row */
-  sn_shader_line(s, "if (x / %d * %d == k0) {", threads, SN_SHADER_BLOCK_K);
-  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+  for (int c = 0; c < 4 * w->fours; c++) {
     sn_text four = sn_text_in(s->arena);
     for (int r = 0; r < SN_CHAIN_MICRO; r++) {
       sn_chain_value_name(w, name, a->value, r, c);
       if (r) sn_text_add(&four, ", ");
       SN_TRY(sn_spoken_add_op(&s->spoken, &four, SN_OP_astype, SN_F32, a->dtype, args, 1));
     }
-    sn_shader_line(s, "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
-                   threads, c, sn_shader_block_stride(w->rows), sn_shader_text(s, &four), c);
+    if (c % 4 == 0)
+      sn_shader_line(s, "if (x / %d * %d + %d == k0) {", threads, SN_SHADER_BLOCK_K,
+                     sn_chain_column(c));
+    sn_shader_line(s,
+                   "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
+                   threads, c % 4, sn_shader_block_stride(w->rows), sn_shader_text(s, &four), c);
+    if (c % 4 == 3) sn_shader_line(s, "}");
   }
-  sn_shader_line(s, "}");
   return s->status;
 }
 
@@ -148,19 +151,19 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   sn_shader_line(s, "{");
   sn_shader_block_places(s, b);
   sn_shader_block_bring(s, b, true, "first_column");
-  sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", SN_CHAIN_COLUMNS, SN_SHADER_BLOCK_K);
+  sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", sn_chain_columns(w), SN_SHADER_BLOCK_K);
   SN_TRY(hand_over_scores(w, &g->contraction.factors[0]));
   sn_shader_block_put(s, b);
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "let following = first_column + min(k0 + %d, %d);", SN_SHADER_BLOCK_K,
-                 SN_CHAIN_COLUMNS - SN_SHADER_BLOCK_K);
+                 sn_chain_columns(w) - SN_SHADER_BLOCK_K);
   sn_shader_block_bring(s, b, false, "following");
   multiply(w, m, columns);
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");
   sn_shader_line(s, "}");
   if (sn_chain_has_blocks(w)) {
-    sn_shader_line(s, "if ((first_column + %d) %% %d == 0) {", SN_CHAIN_COLUMNS, BLOCK_TERMS);
+    sn_shader_line(s, "if ((first_column + %d) %% %d == 0) {", sn_chain_columns(w), BLOCK_TERMS);
     end_block(w, m, columns);
     sn_shader_line(s, "}");
   }
@@ -174,7 +177,7 @@ static sn_status finish_result(const sn_chain_writer *w, uint32_t m) {
   if (sn_chain_has_blocks(w)) end_block(w, m, sn_chain_micro_results(g));
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
     for (int c = 0; c < sn_chain_micro_results(g); c++) {
-      const int at = c / 4 * 4 * SN_SHADER_SIDE + c % 4;
+      const int at = sn_chain_column(c);
       sn_shader_line(w->s, "if (is%d && x * 4 + %d < %lld) {", r, at,
                      (long long)g->space[rank - 1]);
       sn_shader_line(w->s, "let row = row%d; let column = x * 4 + %d;", r, at);
@@ -196,16 +199,18 @@ static sn_status finish_result(const sn_chain_writer *w, uint32_t m) {
 
 static void open_tiles(const sn_chain_writer *w) {
   sn_shader *s = w->s;
-  const sn_chain *c = w->chain;
-  const long long columns = c->columns;
+  const sn_chain *chain = w->chain;
+  const long long columns = chain->columns;
   sn_text from = sn_text_in(s->arena), to = from;
-  sn_text_add(&from, c->side < 0 ? "first_row / %d * %d" : "0", SN_CHAIN_COLUMNS, SN_CHAIN_COLUMNS);
-  sn_text_add(&to, c->side > 0 ? "min(%lld, first_row + %d)" : "%lld", columns, w->rows);
+  sn_text_add(&from, chain->side < 0 ? "first_row / %d * %d" : "0", sn_chain_columns(w),
+              sn_chain_columns(w));
+  sn_text_add(&to, chain->side > 0 ? "min(%lld, first_row + %d)" : "%lld", columns, w->rows);
   sn_shader_line(s, "for (var first_column = %s; first_column < %s; first_column += %d) {",
-                 sn_shader_text(s, &from), sn_shader_text(s, &to), SN_CHAIN_COLUMNS);
-  for (int i = 0; i < SN_CHAIN_MICRO; i++) {
-    sn_shader_line(s, "let in%d = first_column + x * 4 + %d < %lld;", i, i, columns);
-    sn_shader_line(s, "let column%d = min(first_column + x * 4 + %d, %lld);", i, i, columns - 1);
+                 sn_shader_text(s, &from), sn_shader_text(s, &to), sn_chain_columns(w));
+  for (int c = 0; c < 4 * w->fours; c++) {
+    sn_shader_line(s, "let in%d = first_column + x * 4 + %d < %lld;", c, sn_chain_column(c), columns);
+    sn_shader_line(s, "let column%d = min(first_column + x * 4 + %d, %lld);", c, sn_chain_column(c),
+                   columns - 1);
   }
   sn_chain_declare_values(w, true);
 }
@@ -245,9 +250,17 @@ static sn_status add_pass(sn_chain_writer *w) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
+/* Fours of scores that a thread has: wide tiles read rows less often, but scores of several products need their registers. */
+static int fours_of(const sn_chain *c) {
+  int made = 0;
+  for (uint32_t m = 0; m < c->n_members; m++)
+    made += c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k != c->columns;
+  return made <= 1 && c->columns >= WIDE ? 2 : 1;
+}
+
 /* Columns of a block of the right factor. */
 static int64_t widest(const sn_chain *c) {
-  int64_t most = SN_CHAIN_COLUMNS;
+  int64_t most = fours_of(c) * SN_CHAIN_STRIP;
   for (uint32_t m = 0; m < c->n_members; m++)
     if (c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k == c->columns) {
       const int64_t n = (int64_t)sn_chain_micro_results(&c->whole[m]) * SN_SHADER_SIDE;
@@ -312,7 +325,9 @@ static sn_status plan_blocks(sn_chain_writer *w) {
         .letter = letters[i % 2],
         .tile = i % 2 ? "tile_b" : "tile_a",
         .first = uses_up ? "0" : i % 2 ? "first_column" : "first_row",
-        .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE : i % 2 ? SN_CHAIN_COLUMNS : w->rows,
+        .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE
+                 : i % 2 ? sn_chain_columns(w)
+                         : w->rows,
         .threads = threads_of(w),
         .overruns = uses_up};
   }
@@ -333,7 +348,7 @@ static sn_status add_functions(const sn_chain_writer *w) {
 
 sn_status sn_shader_chain(sn_shader *s, int variant) {
   const sn_chain *c = s->group->chain;
-  sn_chain_writer w = {.s = s, .chain = c};
+  sn_chain_writer w = {.s = s, .chain = c, .fours = fours_of(c)};
   w.rows = variant == 0 && sn_shader_chain_variants(s) > 1
                ? (int)s->frame->program->groups.target->limits.tile_rows
                : LEAST_ROWS;

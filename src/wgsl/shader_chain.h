@@ -5,21 +5,27 @@
 #include "wgsl/chain_passes.h"
 #include "wgsl/shader_block.h"
 
-/* Columns of a tile; rows and columns of a thread, which lie one after the other. */
-enum { SN_CHAIN_MICRO = 4, SN_CHAIN_COLUMNS = SN_CHAIN_MICRO * SN_SHADER_SIDE };
+/* Rows of a thread, one after the other; and columns that all threads have of a four each. */
+enum { SN_CHAIN_MICRO = 4, SN_CHAIN_STRIP = 4 * SN_SHADER_SIDE };
 
 typedef struct sn_chain_writer {
   sn_shader *s;
   const sn_chain *chain;
   sn_chain_passes passes;
   sn_shader_block *blocks; /* per member two, of its factors; without a product: of none */
-  int rows; /* of a block */
+  int rows;  /* of a block */
+  int fours; /* of scores' columns that a thread has: of a tile, as many strips */
   int pass;
 } sn_chain_writer;
 
 static inline const sn_group *sn_chain_member(const sn_chain_writer *w, uint32_t m) {
   return &w->chain->whole[m];
 }
+
+static inline int sn_chain_columns(const sn_chain_writer *w) { return w->fours * SN_CHAIN_STRIP; }
+
+/* Where column c of a thread lies behind its first one. */
+static inline int sn_chain_column(int c) { return c / 4 * SN_CHAIN_STRIP + c % 4; }
 
 /* Columns of a result that a thread has: whole fours. */
 int sn_chain_micro_results(const sn_group *product);

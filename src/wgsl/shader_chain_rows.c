@@ -9,7 +9,8 @@
  * made of it so far is made less, too. (Rabe and Staats, Self-attention does not need O(n^2) memory, 2021.)
  *
  *   x<member>_<row><column>   scores, then e^(x - max)
- *   top<member>_<row>         the max of a row in a stream; a NaN among the scores need not be in it, but makes the sum NaN */
+ *   worst<member>_<row>       the largest of the bits of their sizes: of a NaN where one is
+ *   top<member>_<row>         the max of a row in a stream */
 #include "base/format.h"
 #include "wgsl/shader_chain.h"
 
@@ -107,9 +108,13 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m, int r, int c) 
 
 /* ---- a softmax's max and sum ---------------------------------------------------------------------- */
 
-static const char *exp_of(const sn_chain_writer *w, const char *x) {
+/* e^x; of_number: it may be any where x is NaN. */
+static const char *exp_of(const sn_chain_writer *w, const char *x, bool of_number) {
+  sn_spoken *spoken = &w->s->spoken;
   sn_text e = sn_text_in(w->s->arena);
-  const sn_status status = sn_spoken_add_op(&w->s->spoken, &e, SN_OP_exp, SN_F32, SN_F32, &x, 1);
+  const sn_status status = of_number
+                               ? sn_spoken_add_number_exp(spoken, &e, x)
+                               : sn_spoken_add_op(spoken, &e, SN_OP_exp, SN_F32, SN_F32, &x, 1);
   if (status) w->s->status = status;
   return sn_shader_text(w->s, &e);
 }
@@ -119,40 +124,51 @@ static void declare_scores(const sn_chain_writer *w, uint32_t m) {
   sn_text lowest = sn_text_in(w->s->arena);
   sn_spoken_add_identity(&w->s->spoken, &lowest, SN_OP_max, SN_F32);
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO; c++)
+    for (int c = 0; c < 4 * w->fours; c++)
       sn_shader_line(w->s, "var x%u_%d%d = %s;", m, r, c, sn_shader_text(w->s, &lowest));
 }
 
-/* x = e^(x - by), sum = sum less + all x: `less` is e^(the max before - by). Of -infinity alone by is 0, and all are 0. */
-static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *sum, int r) {
-  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+/* let high<row> = the max of the thread's scores of a row, or less where one is NaN; worst = that of their sizes' bits. */
+static void find_max(const sn_chain_writer *w, uint32_t m, int r) {
+  sn_text max = sn_text_in(w->s->arena);
+  for (int c = 1; c < 4 * w->fours; c++) sn_text_add(&max, "max(");
+  sn_text_add(&max, "x%u_%d0", m, r);
+  for (int c = 1; c < 4 * w->fours; c++) sn_text_add(&max, ", x%u_%d%d)", m, r, c);
+  sn_shader_line(w->s, "let high%d = %s;", r, sn_shader_text(w->s, &max));
+  for (int c = 0; c < 4 * w->fours; c++)
+    sn_shader_line(w->s, "worst%u_%d = max(worst%u_%d, bitcast<u32>(x%u_%d%d) & 0x7fffffffu);", m, r,
+                   m, r, m, r, c);
+}
+
+/* x = e^(x - by), sum = sum less + all x: `less` is e^(the max before - by), which is `max`. Of -infinity alone by is 0, and
+ * all are 0. */
+static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *max, const char *sum,
+                       int r) {
+  char scaled[64];
+  sn_format(scaled, sizeof scaled, "%s * less", sum);
+  sn_shader_line(w->s, "let by = select(%s, 0.0, bitcast<u32>(%s) == 0xff800000u);", max, max);
+  sn_shader_line(w->s, "let less = %s;", exp_of(w, "before - by", true));
+  for (int c = 0; c < 4 * w->fours; c++) {
     char x[SN_SHADER_NAME], less[64];
     sn_format(x, sizeof x, "x%u_%d%d", m, r, c);
     sn_format(less, sizeof less, "%s - by", x);
-    sn_shader_line(w->s, "%s = %s;", x, exp_of(w, less));
+    sn_shader_line(w->s, "%s = %s;", x, exp_of(w, less, true));
   }
-  sn_shader_line(w->s, "%s = fma(%s, less, (x%u_%d0 + x%u_%d1) + (x%u_%d2 + x%u_%d3));", sum, sum, m,
-                 r, m, r, m, r, m, r);
-}
-
-static void set_by(const sn_chain_writer *w, const char *max) {
-  sn_shader_line(w->s, "let by = select(%s, 0.0, bitcast<u32>(%s) == 0xff800000u);", max, max);
+  for (int f = 0; f < w->fours; f++)
+    sn_shader_line(w->s, "%s = %s + ((x%u_%d%d + x%u_%d%d) + (x%u_%d%d + x%u_%d%d));", sum,
+                   f ? sum : scaled, m, r, 4 * f, m, r, 4 * f + 1, m, r, 4 * f + 2, m, r, 4 * f + 3);
 }
 
 /* The thread's own max and sum. */
 static void follow_own(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
-  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[64];
+  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME];
   name_total(max, m, phase->first_total, r);
   name_total(sum, m, phase->first_total + 1, r);
   sn_shader_line(w->s, "{");
   sn_shader_line(w->s, "let before = %s;", max);
-  for (int c = 0; c < SN_CHAIN_MICRO; c++)
-    sn_shader_line(w->s, "%s = maximum(%s, x%u_%d%d);", max, max, m, r, c);
-  set_by(w, max);
-  sn_format(less, sizeof less, "before - by");
-  sn_shader_line(w->s, "let less = %s;", exp_of(w, less));
-  add_to_sum(w, m, sum, r);
+  sn_shader_line(w->s, "%s = max(%s, high%d);", max, max, r);
+  add_to_sum(w, m, max, sum, r);
   sn_shader_line(w->s, "}");
 }
 
@@ -172,24 +188,20 @@ static void lessen_results(const sn_chain_writer *w, uint32_t m, int r) {
 /* The row's max, and the thread's sum; what goes on is e^(x - max). */
 static void follow_row(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
-  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], top[SN_SHADER_NAME], less[64];
+  char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], top[SN_SHADER_NAME];
   name_total(max, m, phase->first_total, r);
   name_total(sum, m, phase->first_total + 1, r);
   sn_format(top, sizeof top, "top%u_%d", m, r);
   sn_shader_line(w->s, "{");
-  for (int c = 0; c < SN_CHAIN_MICRO; c++)
-    sn_shader_line(w->s, "%s = maximum(%s, x%u_%d%d);", max, max, m, r, c);
+  sn_shader_line(w->s, "%s = max(%s, high%d);", max, max, r);
   sn_shader_line(w->s, "let before = %s;", top);
-  for (int i = 0; i < SN_CHAIN_MICRO; i++)
+  for (int i = 0; i < SN_SHADER_SIDE / 4; i++)
     sn_shader_line(w->s, "let m%d = shared_rows[(y * 4 + %d) * 4 + %d];", i, r, i);
   sn_shader_line(w->s, "let m = max(max(m0, m1), max(m2, m3));");
   sn_shader_line(w->s, "%s = max(%s, max(max(m.x, m.y), max(m.z, m.w)));", top, top);
-  set_by(w, top);
-  sn_format(less, sizeof less, "before - by");
-  sn_shader_line(w->s, "let less = %s;", exp_of(w, less));
-  add_to_sum(w, m, sum, r);
+  add_to_sum(w, m, top, sum, r);
   lessen_results(w, m, r);
-  for (int c = 0; c < SN_CHAIN_MICRO; c++) {
+  for (int c = 0; c < 4 * w->fours; c++) {
     char name[SN_SHADER_NAME];
     sn_chain_value_name(w, name, w->passes.members[m].streams, r, c);
     sn_shader_line(w->s, "%s = x%u_%d%d;", name, m, r, c);
@@ -210,20 +222,15 @@ static bool has_stream_before(const sn_chain_writer *w, uint32_t m) {
 }
 
 static void follow(const sn_chain_writer *w, uint32_t m, uint32_t p) {
-  if (is_stream(w, m, p)) {
-    if (has_stream_before(w, m)) sn_shader_line(w->s, "workgroupBarrier();");
-    for (int r = 0; r < SN_CHAIN_MICRO; r++)
-      sn_shader_line(w->s,
-                     "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = max(max(x%u_%d0, x%u_%d1), "
-                     "max(x%u_%d2, x%u_%d3));",
-                     r, m, r, m, r, m, r, m, r);
-    sn_shader_line(w->s, "workgroupBarrier();"); /* products that follow have others */
-  }
-  for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    if (is_stream(w, m, p))
-      follow_row(w, m, p, r);
-    else
-      follow_own(w, m, p, r);
+  const bool streams = is_stream(w, m, p);
+  sn_shader_line(w->s, "{");
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) find_max(w, m, r);
+  if (streams && has_stream_before(w, m)) sn_shader_line(w->s, "workgroupBarrier();");
+  for (int r = 0; streams && r < SN_CHAIN_MICRO; r++)
+    sn_shader_line(w->s, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = high%d;", r, r);
+  if (streams) sn_shader_line(w->s, "workgroupBarrier();"); /* products that follow have others */
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) (streams ? follow_row : follow_own)(w, m, p, r);
+  sn_shader_line(w->s, "}");
 }
 
 sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m) {
@@ -233,7 +240,7 @@ sn_status sn_chain_rows(const sn_chain_writer *w, uint32_t m) {
     if (is_followed(w, m, p) && makes_totals(w, m, p)) max = p;
   if (max != SN_NONE) declare_scores(w, m);
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    for (int c = 0; c < SN_CHAIN_MICRO; c++) SN_TRY(add_points(w, m, r, c));
+    for (int c = 0; c < 4 * w->fours; c++) SN_TRY(add_points(w, m, r, c));
   if (max != SN_NONE) follow(w, m, max);
   return w->s->status;
 }
@@ -285,6 +292,7 @@ static sn_status begin_total(const sn_chain_writer *w, uint32_t m, uint32_t p, u
     sn_spoken_add_identity(&w->s->spoken, &e, phase->reductions[k].op, SN_F32);
     sn_shader_line(w->s, "%s = %s;", name, sn_shader_text(w->s, &e));
     if (is_stream(w, m, p)) sn_shader_line(w->s, "var top%u_%d = %s;", m, r, name);
+    if (is_followed(w, m, p)) sn_shader_line(w->s, "var worst%u_%d = 0u;", m, r);
   }
   return SN_OK;
 }
@@ -297,15 +305,29 @@ bool sn_chain_stream_sum(const sn_chain_writer *w, uint32_t value, int r, char *
   return true;
 }
 
-/* The sum of the thread as one of e^(x - max of the row): the thread's max is in shared_rows. In a stream it is the row's
- * already. */
+/* The thread's max, where one of its scores was NaN. */
+static void note_nan(const sn_chain_writer *w, uint32_t m, uint32_t total, int r) {
+  char max[SN_SHADER_NAME];
+  name_total(max, m, total, r);
+  sn_shader_line(w->s, "%s = select(%s, bitcast<f32>(worst%u_%d), worst%u_%d > 0x7f800000u);", max,
+                 max, m, r, m, r);
+}
+
+/* The sum of the thread as one of e^(x - max of the row), the thread's max being in shared_rows. In a stream it is the row's
+ * already. Either way it is NaN where the max is not finite. */
 static void lower_sum(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t total, int r) {
   char top[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[128];
-  if (is_stream(w, m, p - 1)) return;
   name_total(top, m, total - 1, r);
   name_total(sum, m, total, r);
+  if (is_stream(w, m, p - 1)) {
+    sn_shader_line(w->s,
+                   "if ((bitcast<u32>(%s) & 0x7fffffffu) >= 0x7f800000u) { "
+                   "%s = bitcast<f32>(bitcast<u32>(%s) | 0x7fc00000u); }",
+                   top, sum, top);
+    return;
+  }
   sn_format(less, sizeof less, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] - %s", r, top);
-  sn_shader_line(w->s, "%s *= %s;", sum, exp_of(w, less));
+  sn_shader_line(w->s, "%s *= %s;", sum, exp_of(w, less, false));
 }
 
 /* The threads' totals of a row as one, which all of them know. */
@@ -316,7 +338,10 @@ static sn_status join_total(const sn_chain_writer *w, uint32_t m, uint32_t p, ui
   char name[SN_SHADER_NAME];
   const char *const part[] = {"four.x", "four.y", "four.z", "four.w"};
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    if (w->passes.members[m].phases[p].follows_max) lower_sum(w, m, p, total, r);
+    if (w->passes.members[m].phases[p].follows_max)
+      lower_sum(w, m, p, total, r);
+    else if (is_followed(w, m, p))
+      note_nan(w, m, total, r);
   sn_shader_line(s, "workgroupBarrier();");
   for (int r = 0; r < SN_CHAIN_MICRO; r++) {
     name_total(name, m, total, r);

@@ -26,6 +26,7 @@ typedef struct words {
   value values[MOST_WORDS];
   word n;
   bool is_function; /* of several lines */
+  bool drops_nan;   /* what it makes of NaN is not asked for */
   uint32_t n_lines;
   const char *last; /* the expression of the last line */
 } words;
@@ -219,7 +220,7 @@ static word chosen(words *ws, word m, word a, word b) {
     return FIRST;
   }
   const word v = of_two(ws, type, pattern.data, type, b, a);
-  return is_extremum(ws, m, a, b) ? unless_nan(ws, v, b, ws->values[m].sides) : v;
+  return is_extremum(ws, m, a, b) && !ws->drops_nan ? unless_nan(ws, v, b, ws->values[m].sides) : v;
 }
 
 static word lesser(words *ws, word a, word b) {
@@ -389,11 +390,12 @@ static word speak(words *ws, sn_op op, sn_dtype in_dtype, sn_dtype narrowed, uin
 
 /* The function <name>, with a and b for arguments. */
 static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
-                   sn_dtype narrowed, uint32_t n_args) {
+                   sn_dtype narrowed, uint32_t n_args, bool drops_nan) {
   const char *type = sn_spoken_type(in_dtype);
   words *ws = begin(s, register_of(in_dtype), (const char *[]){"a", "b"}, n_args);
   if (!ws) return;
   ws->is_function = true;
+  ws->drops_nan = drops_nan;
   const word result = speak(ws, op, in_dtype, narrowed, n_args);
   sn_text *f = &s->functions;
   sn_text_add(f, "fn %s(a: %s", name, type);
@@ -430,7 +432,7 @@ static void add_call(sn_spoken *s, sn_text *out, const char *op_name, sn_op op, 
   sn_format(name, sizeof name, "%s_%s", op_name,
             sn_dtype_table[narrowed != SN_F32 ? narrowed : in_dtype].name);
   const uint32_t bit = 1u << (narrowed != SN_F32 ? narrowed : in_dtype);
-  if (!(s->known[op] & bit)) define(s, name, op, dtype, in_dtype, narrowed, n_args);
+  if (!(s->known[op] & bit)) define(s, name, op, dtype, in_dtype, narrowed, n_args, false);
   s->known[op] |= bit;
   sn_text_add(out, "%s(%s", name, args[0]);
   for (uint32_t k = 1; k < n_args; k++) sn_text_add(out, ", %s", args[k]);
@@ -472,6 +474,13 @@ sn_status sn_spoken_add_op(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype,
     sn_text_add(out, "select(%s, %s, %s)", args[2], args[1], args[0]);
   else
     add_row(s, out, op, dtype, in_dtype, args, n_args);
+  return s->status ? s->status : out->status;
+}
+
+sn_status sn_spoken_add_number_exp(sn_spoken *s, sn_text *out, const char *x) {
+  if (!s->knows_number_exp) define(s, "exp_of_number", SN_OP_exp, SN_F32, SN_F32, SN_F32, 1, true);
+  s->knows_number_exp = true;
+  sn_text_add(out, "exp_of_number(%s)", x);
   return s->status ? s->status : out->status;
 }
 

@@ -19,6 +19,7 @@ typedef struct sn_spoken {
   uint32_t *constants; /* bits, behind the name c */
   size_t n_constants, cap_constants;
   uint32_t known[SN_OP_COUNT]; /* per op: a bit for each dtype that it has a function for */
+  bool knows_number_exp;
   sn_status status;
 } sn_spoken;
 
@@ -31,6 +32,9 @@ const char *sn_spoken_type(sn_dtype dtype);
 /* Adds op(args...) as an expression; dtypes of the result and of the last argument. */
 sn_status sn_spoken_add_op(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                            const char *const *args, uint32_t n_args);
+
+/* Adds e^x of float32, which is any number where x is NaN: it takes less. */
+sn_status sn_spoken_add_number_exp(sn_spoken *s, sn_text *out, const char *x);
 
 /* Adds a op b, one step of a reduction. */
 sn_status sn_spoken_add_step(sn_spoken *s, sn_text *out, sn_op reduction, sn_dtype dtype,

@@ -19,8 +19,8 @@ export interface Variant {
 /** A measurement takes about this long, of few runs; the least of a few counts. */
 const LEAST_MS = 4;
 const MOST_RUNS = 16;
-const TURNS = 2;
-/** One that takes so many times as long as another at first is not measured again. */
+const TURNS = 3;
+/** One that takes so many times as long as another is not measured again; but a device that was idle is slow at first. */
 const HOPELESS = 2;
 /** Larger ones are not timed, as that would take as much memory again. */
 const MOST_BYTES = 256 * 2 ** 20;
@@ -100,9 +100,10 @@ export class Variants {
         side.ms = await measure(side);
         side.runs = Math.max(1, Math.min(MOST_RUNS, Math.ceil(LEAST_MS / side.ms)));
       }
-      const least = Math.min(...sides.map(({ ms }) => ms));
-      for (let turn = 0; turn < TURNS; turn++)
-        for (const side of sides) if (side.ms < HOPELESS * least) side.ms = Math.min(side.ms, await measure(side));
+      for (let turn = 0; turn < TURNS; turn++) {
+        const least = Math.min(...sides.map(({ ms }) => ms));
+        for (const side of sides) if (turn === 0 || side.ms < HOPELESS * least) side.ms = Math.min(side.ms, await measure(side));
+      }
       return sides.map(({ ms }) => ms);
     } finally {
       for (const buffer of buffers) buffer.destroy();
