@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { globals } from 'webgpu';
+import { lastProduct, tileOf, withClock } from './clock.mjs';
 import { asked, settings, start } from './device.mjs';
 
 Object.assign(globalThis, globals);
@@ -16,47 +17,7 @@ before(async () => {
 
 const normal = (seed, shape) => sn.random.normal(sn.random.key(seed), shape);
 
-/** The last product that was run; what joins its parts is none. */
-let under = '';
-const codes = new WeakMap();
-const instead = (of, method, make) => {
-  of.prototype[method] = make(of.prototype[method]);
-};
-instead(GPUDevice, 'createShaderModule', (original) => function noted({ code }) {
-  const module = original.call(this, { code });
-  codes.set(module, code);
-  return module;
-});
-instead(GPUDevice, 'createComputePipelineAsync', (original) => async function noted(options) {
-  const pipeline = await original.call(this, options);
-  codes.set(pipeline, codes.get(options.compute.module));
-  return pipeline;
-});
-instead(GPUComputePassEncoder, 'setPipeline', (original) => function noted(pipeline) {
-  if (!/var part = 1/.test(codes.get(pipeline))) under = codes.get(pipeline);
-  return original.call(this, pipeline);
-});
-/** Rows of a tile in the memory of a workgroup, which has 16 terms of them, and of a four more; 0: none. */
-const tileOf = (code) => {
-  const fours = Number(/tile_a: array<vec4<[fi]32>, (\d+)>/.exec(code)?.[1] ?? 16);
-  return (fours / 16 - 1) * 4;
-};
-
-/** Runs f on a clock by which shaders with such tiles are the fastest. */
-const withFastest = async (tile, f) => {
-  const { now } = performance;
-  let [at, before] = [0, asked.submissions];
-  performance.now = () => {
-    at += asked.submissions === before ? 0 : tileOf(under) === tile ? 5 : 8;
-    before = asked.submissions;
-    return at;
-  };
-  try {
-    return await f();
-  } finally {
-    performance.now = now;
-  }
-};
+const withFastest = (tile, f) => withClock((code) => tileOf(code) === tile, f);
 
 /** What was found is known by the text: each of these has its own, by where it reads x. */
 const productOf = (which, m, k) => sn.jit((x, y) => sn.matmul(x.slice([which, 0, 0], [1, m, k]).reshape([m, k]), y), { device: 'webgpu' });
@@ -75,7 +36,7 @@ for (const [m, k, n, ...tiles] of [[257, 101, 258, 64, 0, 32, 128], [66, 530, 70
       assert.match(kernel, /matmul/);
       assert.equal(ms.length, tiles.length);
       assert.equal(chosen, fastest);
-      assert.equal(tileOf(under), tile); // what ran last
+      assert.equal(tileOf(lastProduct()), tile); // what ran last
       all.push(values);
     }
     for (const values of all) assert.deepEqual(values, all[0]);
@@ -90,7 +51,7 @@ test('attention: tiles of 64 and of 32 rows with the same bits', async () => {
     const f = sn.jit((q, k, v) => FINISHES[fastest](sn.attention(q, k, v, { causal: true })), { device: 'webgpu' });
     const values = await withFastest(tile, () => f(...args).data());
     assert.equal(sn.info().device.shaders.at(-1).chosen, fastest);
-    assert.equal(tileOf(under), tile);
+    assert.equal(tileOf(lastProduct()), tile);
     all.push(values.map(Math.abs));
   }
   assert.deepEqual(all[1], all[0]);
