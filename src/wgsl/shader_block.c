@@ -16,16 +16,20 @@ static void add_function(sn_shader *s, const sn_shader_block *b) {
               four);
   if (b->reading) {
     if (ragged)
-      sn_text_add(out, "  if (across >= %lld || k >= %lld) { return %s(); }\n", size, k, four);
-    sn_text_add(out, "  return four_%c(place + step_%c(k));\n}\n\n", x, x);
+      sn_text_add(out,
+                  "  return select(%s(), four_%c(place + step_%c(k)), (across < %lld) & (k < %lld));",
+                  four, x, x, size, k);
+    else
+      sn_text_add(out, "  return four_%c(place + step_%c(k));", x, x);
+    sn_text_add(out, "\n}\n\n");
   } else if (b->along) { /* where its row begins is known */
-    sn_text_add(out, "  if (across >= %lld) { return %s(); }\n  return %s(", size, four, four);
+    sn_text_add(out, "  let is = across < %lld;\n  return %s(", size, four);
     for (int i = 0; i < 4; i++)
-      sn_text_add(out, i ? ", one_%c(place, k + %d)" : "one_%c(place, k + %d)", x, i);
+      sn_text_add(out, i ? ", one_%c(place, is, k + %d)" : "one_%c(place, is, k + %d)", x, i);
     sn_text_add(out,
-                ");\n}\n\nfn one_%c(place: %s, k: i32) -> %s {\n"
-                "  if (k < %lld) { return at_%c(place + step_%c(k)); }\n  return %s(0);\n}\n\n",
-                x, place, element, k, x, x, element);
+                ");\n}\n\nfn one_%c(place: %s, is: bool, k: i32) -> %s {\n"
+                "  return select(%s(0), at_%c(place + step_%c(k)), is & (k < %lld));\n}\n\n",
+                x, place, element, element, x, x, k);
   } else {
     sn_text_add(out, "  return %s(", four);
     for (int i = 0; i < 4; i++)

@@ -19,7 +19,7 @@
 
 enum {
   LEAST_ROWS = 32,
-  WIDE = 128,         /* columns from which on tiles are so wide, where one product makes scores */
+  WIDE = 128,         /* columns from which on tiles may be so wide */
   BLOCK_TERMS = 1024, /* of a result: whole tiles of columns */
   FEW_TERMS = 4096    /* that are added up in order */
 };
@@ -49,18 +49,33 @@ static void declare_totals(const sn_chain_writer *w, const char *name, uint32_t 
       sn_shader_line(w->s, "var %s%u_%d%d = vec4<f32>();", name, m, r, c);
 }
 
-/* acc += tile_a tile_b, of a block of terms: written out, so that places in the tiles are constants. */
-static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
+/* acc += tile_a tile_b, of term k of a block, an expression. */
+static void multiply_term(const sn_chain_writer *w, uint32_t m, int columns, const char *k) {
   const int fours = columns / 4;
-  for (int k = 0; k < SN_SHADER_BLOCK_K; k++) {
-    sn_shader_line(w->s, "{");
-    sn_shader_line(w->s, "let a = tile_a[%d + y];", k * sn_shader_block_stride(w->rows));
+  sn_shader_line(w->s, "let a = tile_a[%s * %d + y];", k, sn_shader_block_stride(w->rows));
+  for (int c = 0; c < fours; c++)
+    sn_shader_line(w->s, "let b%d = tile_b[%s * %d + %d + x];", c, k,
+                   sn_shader_block_stride(columns * SN_SHADER_SIDE), c * SN_SHADER_SIDE);
+  for (int r = 0; r < SN_CHAIN_MICRO; r++)
     for (int c = 0; c < fours; c++)
-      sn_shader_line(w->s, "let b%d = tile_b[%d + x];", c, k * sn_shader_block_stride(columns * SN_SHADER_SIDE) + c * SN_SHADER_SIDE);
-    for (int r = 0; r < SN_CHAIN_MICRO; r++)
-      for (int c = 0; c < fours; c++)
-        sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c,
-                       "xyzw"[r], c, m, r, c);
+      sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c, "xyzw"[r],
+                     c, m, r, c);
+}
+
+/* The same of the whole block: written out, so that places in the tiles are constants; of several passes the text would be
+ * too long for that. */
+static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
+  char term[SN_SHADER_NAME];
+  if (w->passes.n > 1) {
+    sn_shader_line(w->s, "for (var k = 0; k < %d; k++) {", SN_SHADER_BLOCK_K);
+    multiply_term(w, m, columns, "k");
+    sn_shader_line(w->s, "}");
+    return;
+  }
+  for (int k = 0; k < SN_SHADER_BLOCK_K; k++) {
+    sn_format(term, sizeof term, "%d", k);
+    sn_shader_line(w->s, "{");
+    multiply_term(w, m, columns, term);
     sn_shader_line(w->s, "}");
   }
 }
@@ -170,28 +185,38 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   return s->status;
 }
 
-static sn_status finish_result(const sn_chain_writer *w, uint32_t m) {
+/* Results of a row one after the other: what is done with them is written once. */
+static sn_status finish_row(const sn_chain_writer *w, uint32_t m, int r) {
+  sn_shader *s = w->s;
   const sn_group *g = sn_chain_member(w, m);
-  const int rank = g->space_rank;
+  const int rank = g->space_rank, columns = sn_chain_micro_results(g);
+  const char *total = sn_chain_has_blocks(w) ? "sum" : "acc";
   char by[SN_SHADER_NAME];
-  if (sn_chain_has_blocks(w)) end_block(w, m, sn_chain_micro_results(g));
-  for (int r = 0; r < SN_CHAIN_MICRO; r++)
-    for (int c = 0; c < sn_chain_micro_results(g); c++) {
-      const int at = sn_chain_column(c);
-      sn_shader_line(w->s, "if (is%d && x * 4 + %d < %lld) {", r, at,
-                     (long long)g->space[rank - 1]);
-      sn_shader_line(w->s, "let row = row%d; let column = x * 4 + %d;", r, at);
-      const char *total = sn_chain_has_blocks(w) ? "sum" : "acc";
-      if (sn_chain_stream_sum(w, g->contraction.factors[0].value, r, by))
-        sn_shader_line(w->s, "let total0 = %s%u_%d%d.%c / %s;", total, m, r, c / 4, "xyzw"[c % 4],
-                       by);
-      else
-        sn_shader_line(w->s, "let total0 = %s%u_%d%d.%c;", total, m, r, c / 4, "xyzw"[c % 4]);
-      sn_chain_open_values(w, &g->post, r, -1);
-      SN_TRY(sn_chain_body(w, &g->post, g->stores, g->n_stores, NULL, rank));
-      SN_TRY(sn_shader_stores(w->s, &g->post, g->stores, g->n_stores, rank, 'v'));
-      sn_shader_line(w->s, "}");
-    }
+  const bool divides = sn_chain_stream_sum(w, g->contraction.factors[0].value, r, by);
+  sn_text all = sn_text_in(s->arena);
+  for (int c = 0; c < columns / 4; c++) {
+    sn_text_add(&all, c ? ", %s%u_%d%d" : "%s%u_%d%d", total, m, r, c);
+    if (divides) sn_text_add(&all, " / %s", by);
+  }
+  sn_shader_line(s, "{");
+  sn_shader_line(s, "let row = row%d;", r);
+  sn_shader_line(s, "var totals = array<vec4<f32>, %d>(%s);", columns / 4, sn_shader_text(s, &all));
+  sn_shader_line(s, "for (var i = 0; i < %d; i++) {", columns);
+  sn_shader_line(s, "let column = x * 4 + i / 4 * %d + i %% 4;", SN_CHAIN_STRIP);
+  sn_shader_line(s, "if (is%d && column < %lld) {", r, (long long)g->space[rank - 1]);
+  sn_shader_line(s, "let total0 = totals[i / 4][i %% 4];");
+  sn_chain_open_values(w, &g->post, r, -1);
+  SN_TRY(sn_chain_body(w, &g->post, g->stores, g->n_stores, NULL, rank));
+  SN_TRY(sn_shader_stores(s, &g->post, g->stores, g->n_stores, rank, 'v'));
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "}");
+  return s->status;
+}
+
+static sn_status finish_result(const sn_chain_writer *w, uint32_t m) {
+  if (sn_chain_has_blocks(w)) end_block(w, m, sn_chain_micro_results(sn_chain_member(w, m)));
+  for (int r = 0; r < SN_CHAIN_MICRO; r++) SN_TRY(finish_row(w, m, r));
   return w->s->status;
 }
 
@@ -250,17 +275,18 @@ static sn_status add_pass(sn_chain_writer *w) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* Fours of scores that a thread has: wide tiles read rows less often, but scores of several products need their registers. */
-static int fours_of(const sn_chain *c) {
+/* Whether a thread may have two fours of scores: wide tiles read rows less often, but scores of several products need their
+ * registers. */
+static bool may_be_wide(const sn_chain *c) {
   int made = 0;
   for (uint32_t m = 0; m < c->n_members; m++)
     made += c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k != c->columns;
-  return made <= 1 && c->columns >= WIDE ? 2 : 1;
+  return made <= 1 && c->columns >= WIDE;
 }
 
 /* Columns of a block of the right factor. */
 static int64_t widest(const sn_chain *c) {
-  int64_t most = fours_of(c) * SN_CHAIN_STRIP;
+  int64_t most = may_be_wide(c) ? 2 * SN_CHAIN_STRIP : SN_CHAIN_STRIP;
   for (uint32_t m = 0; m < c->n_members; m++)
     if (c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k == c->columns) {
       const int64_t n = (int64_t)sn_chain_micro_results(&c->whole[m]) * SN_SHADER_SIDE;
@@ -348,7 +374,7 @@ static sn_status add_functions(const sn_chain_writer *w) {
 
 sn_status sn_shader_chain(sn_shader *s, int variant) {
   const sn_chain *c = s->group->chain;
-  sn_chain_writer w = {.s = s, .chain = c, .fours = fours_of(c)};
+  sn_chain_writer w = {.s = s, .chain = c};
   w.rows = variant == 0 && sn_shader_chain_variants(s) > 1
                ? (int)s->frame->program->groups.target->limits.tile_rows
                : LEAST_ROWS;
@@ -356,6 +382,7 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
              "%s: the device takes up to %d matrices at once", s->group->name,
              SN_SHADER_MOST_MATRICES);
   SN_TRY(sn_chain_passes_of(s->arena, &s->frame->program->groups, s->group, &w.passes));
+  w.fours = may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* of several passes the text is long enough */
   s->inside = w.passes.is_inside;
   for (uint32_t k = 0; k < s->group->n_stores; k++)
     if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)

@@ -53,15 +53,17 @@ static bool makes_totals(const sn_chain_writer *w, uint32_t m, uint32_t p) {
 static void accumulate(const sn_chain_writer *w, uint32_t m, uint32_t p, int r, int c) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
   if (!makes_totals(w, m, p) || !phase->n_reductions) return;
+  if (is_followed(w, m, p)) {
+    sn_shader_line(w->s, "x%u_%d%d = select(x%u_%d%d, %s, in%d);", m, r, c, m, r, c,
+                   sn_chain_insn_name(w, &phase->body, phase->reductions[0].insn), c);
+    return;
+  }
   sn_shader_line(w->s, "if (in%d) {", c);
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     char into[SN_SHADER_NAME];
-    const char *x = sn_chain_insn_name(w, &phase->body, phase->reductions[k].insn);
     name_total(into, m, phase->first_total + k, r);
-    if (is_followed(w, m, p))
-      sn_shader_line(w->s, "x%u_%d%d = %s;", m, r, c, x);
-    else
-      sn_shader_combine(w->s, &phase->reductions[k], into, x);
+    sn_shader_combine(w->s, &phase->reductions[k], into,
+                      sn_chain_insn_name(w, &phase->body, phase->reductions[k].insn));
   }
   sn_shader_line(w->s, "}");
 }

@@ -115,15 +115,16 @@ sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char
   return add_access(s, product, f, letter);
 }
 
+/* What lies outside is read, too, wherever the device bounds that to, and thrown away: a branch for each element makes texts
+ * that drivers take long for. */
 void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size) {
   const char *type = sn_spoken_type(product->contraction.total_dtype);
-  sn_text_add(
-      &s->spoken.functions,
-      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
-      "  if (across < %lld && k < %lld) { return at_%c(place_%c(batch, across) + step_%c(k)); }\n"
-      "  return %s(0);\n}\n\n",
-      letter, type, (long long)size, (long long)product->contraction.k, letter, letter, letter,
-      type);
+  sn_text_add(&s->spoken.functions,
+              "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
+              "  let x = at_%c(place_%c(batch, across) + step_%c(k));\n"
+              "  return select(%s(0), x, (across < %lld) & (k < %lld));\n}\n\n",
+              letter, type, letter, letter, letter, type, (long long)size,
+              (long long)product->contraction.k);
 }
 
 /* ---- four elements at a time ------------------------------------------------------------------- */

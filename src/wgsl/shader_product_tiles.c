@@ -73,9 +73,9 @@ static void finish(sn_shader *s, const tiles *t) {
   sn_shader_line(s, "var totals = array<%s, %d>(%s);", t->type, rows * columns / 4,
                  sn_shader_text(s, &all));
   sn_shader_line(s, "for (var i = 0; i < %d; i++) {", rows * columns);
-  sn_shader_line(s, "let r = i / %d; let c = i %% %d;", columns, columns);
+  sn_shader_line(s, "let r = i / %d; let nth = i %% %d;", columns, columns);
   sn_shader_line(s, "let row = first_a + (y + r / 4 * %d) * 4 + r %% 4;", t->down);
-  sn_shader_line(s, "let column = first_b + (x + c / 4 * %d) * 4 + c %% 4;", t->across);
+  sn_shader_line(s, "let column = first_b + (x + nth / 4 * %d) * 4 + nth %% 4;", t->across);
   sn_shader_line(s, "if (row < %lld && column < %lld) {", (long long)t->z->m, (long long)t->z->n);
   sn_shader_line(s, "finish(z, row, column, totals[i / 4][i %% 4]);");
   sn_shader_line(s, "}");
