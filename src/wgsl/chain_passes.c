@@ -67,13 +67,15 @@ static bool follows_max(const planner *plan, const sn_row *row, uint32_t p) {
 /* ---- softmax in a stream ----------------------------------------------------------------------- */
 
 /* Whether insn i of phase p is e^(x - max), of the sum that phase `sum` makes: kept there, or made again. */
-static bool is_exp_again(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p, uint32_t i) {
+static bool is_exp_again(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p,
+                         uint32_t i) {
   const sn_body *body = &row->phases[p].body, *before = &row->phases[sum].body;
   const sn_insn *e = &body->insns[i];
   const uint32_t added = row->phases[sum].reductions[0].insn;
   if (e->kind == SN_INSN_KEPT) {
     for (uint32_t k = 0; k < row->phases[sum].n_keeps; k++)
-      if (row->phases[sum].keeps[k].slot == e->args[0]) return row->phases[sum].keeps[k].insn == added;
+      if (row->phases[sum].keeps[k].slot == e->args[0])
+        return row->phases[sum].keeps[k].insn == added;
     return false;
   }
   if (e->kind != SN_INSN_OP || e->op != SN_OP_exp) return false;

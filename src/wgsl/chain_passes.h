@@ -22,15 +22,15 @@ typedef struct sn_phase_pass {
 } sn_phase_pass;
 
 typedef struct sn_member_pass {
-  bool uses_up;          /* a product of scores (fuse/chain_fit.h) */
-  bool per_row;          /* a map over rows alone */
-  int pass;              /* in which its post can be known: of a product or a map all of its points */
+  bool uses_up; /* a product of scores (fuse/chain_fit.h) */
+  bool per_row; /* a map over rows alone */
+  int pass;     /* in which its post can be known: of a product or a map all of its points */
   sn_phase_pass *phases; /* rows */
   /* Rows: a softmax that nothing but products of scores reads is handed to them before its totals are known, as e^(x - max so
    * far): their results are made less where the max grows, and divided by the sum at the end. The value; SN_NONE: none. */
   uint32_t streams;
   uint32_t stream_max; /* the phase that makes its max; the next one makes its sum */
-  bool wanted;           /* in the pass under way */
+  bool wanted;         /* in the pass under way */
 } sn_member_pass;
 
 typedef struct sn_chain_passes {

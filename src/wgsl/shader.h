@@ -55,7 +55,8 @@ typedef struct sn_shader {
             [SN_SHADER_NAME]; /* names of the dimensions: the space's, then the reduced ones */
   /* per value: whether it is in a register, s<value>; or NULL. Then kept values are, too: kept<slot> (shader_chain.c) */
   const bool *inside;
-  const bool *fours; /* per operand of a map: whether four<operand>[s] is its element; or NULL (shader_map.c) */
+  const bool *
+      fours; /* per operand of a map: whether four<operand>[s] is its element; or NULL (shader_map.c) */
   int depth;
   uint32_t threads[2]; /* of a workgroup */
   uint32_t groups[3];  /* workgroups */

@@ -16,9 +16,9 @@ static void add_function(sn_shader *s, const sn_shader_block *b) {
               four);
   if (b->reading) {
     if (ragged)
-      sn_text_add(out,
-                  "  return select(%s(), four_%c(place + step_%c(k)), (across < %lld) & (k < %lld));",
-                  four, x, x, size, k);
+      sn_text_add(
+          out, "  return select(%s(), four_%c(place + step_%c(k)), (across < %lld) & (k < %lld));",
+          four, x, x, size, k);
     else
       sn_text_add(out, "  return four_%c(place + step_%c(k));", x, x);
     sn_text_add(out, "\n}\n\n");

@@ -58,8 +58,8 @@ static void multiply_term(const sn_chain_writer *w, uint32_t m, int columns, con
                    sn_shader_block_stride(columns * SN_SHADER_SIDE), c * SN_SHADER_SIDE);
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
     for (int c = 0; c < fours; c++)
-      sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c, "xyzw"[r],
-                     c, m, r, c);
+      sn_shader_line(w->s, "acc%u_%d%d = fma(vec4<f32>(a.%c), b%d, acc%u_%d%d);", m, r, c,
+                     "xyzw"[r], c, m, r, c);
 }
 
 /* The same of the whole block: written out, so that places in the tiles are constants; of several passes the text would be
@@ -140,9 +140,9 @@ static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a)
     if (c % 4 == 0)
       sn_shader_line(s, "if (x / %d * %d + %d == k0) {", threads, SN_SHADER_BLOCK_K,
                      sn_chain_column(c));
-    sn_shader_line(s,
-                   "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
-                   threads, c % 4, sn_shader_block_stride(w->rows), sn_shader_text(s, &four), c);
+    sn_shader_line(
+        s, "tile_a[(x %% %d * 4 + %d) * %d + y] = select(vec4<f32>(), vec4<f32>(%s), in%d);",
+        threads, c % 4, sn_shader_block_stride(w->rows), sn_shader_text(s, &four), c);
     if (c % 4 == 3) sn_shader_line(s, "}");
   }
   return s->status;
@@ -166,7 +166,8 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   sn_shader_line(s, "{");
   sn_shader_block_places(s, b);
   sn_shader_block_bring(s, b, true, "first_column");
-  sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", sn_chain_columns(w), SN_SHADER_BLOCK_K);
+  sn_shader_line(s, "for (var k0 = 0; k0 < %d; k0 += %d) {", sn_chain_columns(w),
+                 SN_SHADER_BLOCK_K);
   SN_TRY(hand_over_scores(w, &g->contraction.factors[0]));
   sn_shader_block_put(s, b);
   sn_shader_line(s, "workgroupBarrier();");
@@ -233,7 +234,8 @@ static void open_tiles(const sn_chain_writer *w) {
   sn_shader_line(s, "for (var first_column = %s; first_column < %s; first_column += %d) {",
                  sn_shader_text(s, &from), sn_shader_text(s, &to), sn_chain_columns(w));
   for (int c = 0; c < 4 * w->fours; c++) {
-    sn_shader_line(s, "let in%d = first_column + x * 4 + %d < %lld;", c, sn_chain_column(c), columns);
+    sn_shader_line(s, "let in%d = first_column + x * 4 + %d < %lld;", c, sn_chain_column(c),
+                   columns);
     sn_shader_line(s, "let column%d = min(first_column + x * 4 + %d, %lld);", c, sn_chain_column(c),
                    columns - 1);
   }
@@ -261,7 +263,8 @@ static sn_status add_pass(sn_chain_writer *w) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     if (!w->passes.members[m].uses_up || !w->passes.members[m].wanted) continue;
     declare_totals(w, "acc", m, sn_chain_micro_results(sn_chain_member(w, m)));
-    if (sn_chain_has_blocks(w)) declare_totals(w, "sum", m, sn_chain_micro_results(sn_chain_member(w, m)));
+    if (sn_chain_has_blocks(w))
+      declare_totals(w, "sum", m, sn_chain_micro_results(sn_chain_member(w, m)));
   }
   open_tiles(w);
   SN_TRY(add_members(w));
@@ -345,17 +348,18 @@ static sn_status plan_blocks(sn_chain_writer *w) {
     if (g->kind != SN_GROUP_CONTRACTION || (uses_up && i % 2 == 0)) continue;
     char letters[2];
     letters_of(i / 2, letters);
-    w->blocks[i] = (sn_shader_block){
-        .product = g,
-        .reading = sn_shader_factor_reading(w->s, g, (int)(i % 2)),
-        .letter = letters[i % 2],
-        .tile = i % 2 ? "tile_b" : "tile_a",
-        .first = uses_up ? "0" : i % 2 ? "first_column" : "first_row",
-        .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE
-                 : i % 2 ? sn_chain_columns(w)
-                         : w->rows,
-        .threads = threads_of(w),
-        .overruns = uses_up};
+    w->blocks[i] = (sn_shader_block){.product = g,
+                                     .reading = sn_shader_factor_reading(w->s, g, (int)(i % 2)),
+                                     .letter = letters[i % 2],
+                                     .tile = i % 2 ? "tile_b" : "tile_a",
+                                     .first = uses_up ? "0"
+                                              : i % 2 ? "first_column"
+                                                      : "first_row",
+                                     .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE
+                                              : i % 2 ? sn_chain_columns(w)
+                                                      : w->rows,
+                                     .threads = threads_of(w),
+                                     .overruns = uses_up};
   }
   return SN_OK;
 }
@@ -382,7 +386,8 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
              "%s: the device takes up to %d matrices at once", s->group->name,
              SN_SHADER_MOST_MATRICES);
   SN_TRY(sn_chain_passes_of(s->arena, &s->frame->program->groups, s->group, &w.passes));
-  w.fours = may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* of several passes the text is long enough */
+  w.fours =
+      may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* of several passes the text is long enough */
   s->inside = w.passes.is_inside;
   for (uint32_t k = 0; k < s->group->n_stores; k++)
     if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)

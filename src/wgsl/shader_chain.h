@@ -13,8 +13,8 @@ typedef struct sn_chain_writer {
   const sn_chain *chain;
   sn_chain_passes passes;
   sn_shader_block *blocks; /* per member two, of its factors; without a product: of none */
-  int rows;  /* of a block */
-  int fours; /* of scores' columns that a thread has: of a tile, as many strips */
+  int rows;                /* of a block */
+  int fours;               /* of scores' columns that a thread has: of a tile, as many strips */
   int pass;
 } sn_chain_writer;
 

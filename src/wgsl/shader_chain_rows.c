@@ -138,8 +138,8 @@ static void find_max(const sn_chain_writer *w, uint32_t m, int r) {
   for (int c = 1; c < 4 * w->fours; c++) sn_text_add(&max, ", x%u_%d%d)", m, r, c);
   sn_shader_line(w->s, "let high%d = %s;", r, sn_shader_text(w->s, &max));
   for (int c = 0; c < 4 * w->fours; c++)
-    sn_shader_line(w->s, "worst%u_%d = max(worst%u_%d, bitcast<u32>(x%u_%d%d) & 0x7fffffffu);", m, r,
-                   m, r, m, r, c);
+    sn_shader_line(w->s, "worst%u_%d = max(worst%u_%d, bitcast<u32>(x%u_%d%d) & 0x7fffffffu);", m,
+                   r, m, r, m, r, c);
 }
 
 /* x = e^(x - by), sum = sum less + all x: `less` is e^(the max before - by), which is `max`. Of -infinity alone by is 0, and
@@ -158,7 +158,8 @@ static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *max, co
   }
   for (int f = 0; f < w->fours; f++)
     sn_shader_line(w->s, "%s = %s + ((x%u_%d%d + x%u_%d%d) + (x%u_%d%d + x%u_%d%d));", sum,
-                   f ? sum : scaled, m, r, 4 * f, m, r, 4 * f + 1, m, r, 4 * f + 2, m, r, 4 * f + 3);
+                   f ? sum : scaled, m, r, 4 * f, m, r, 4 * f + 1, m, r, 4 * f + 2, m, r,
+                   4 * f + 3);
 }
 
 /* The thread's own max and sum. */

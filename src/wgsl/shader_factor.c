@@ -109,7 +109,8 @@ sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char
   sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
               sn_shader_place_type(f));
   add_place(product, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
-  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, sn_shader_place_type(f));
+  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter,
+              sn_shader_place_type(f));
   add_place(product, out, f, SN_AXIS_ALONG, SN_PRODUCT_AXES, false);
   sn_text_add(out, ";\n}\n\n");
   return add_access(s, product, f, letter);

@@ -66,8 +66,7 @@ static int choose_micro(const sn_shader *s) {
 /* How many would keep a device busy. */
 static int64_t wanted_parts(const sn_shader *s, const sn_shader_sizes *z) {
   const bool tiles = has_tiles(s);
-  const int64_t side =
-      tiles ? smaller_side(s->group) >= MIDDLE ? MIDDLE : SMALL : choose_micro(s);
+  const int64_t side = tiles ? smaller_side(s->group) >= MIDDLE ? MIDDLE : SMALL : choose_micro(s);
   return (tiles ? WANTED_GROUPS : WANTED_THREADS) /
          (units(z->m, side) * units(z->n, side) * z->batches);
 }
@@ -78,8 +77,8 @@ static sn_shader_sizes sizes_of(const sn_shader *s) {
   const int64_t k = g->contraction.k, points = sn_group_points(g);
   sn_shader_sizes z = {.batches = points / (m * n), .m = m, .n = n, .k = k, .parts = 1, .terms = k};
   if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return z;
-  int64_t parts = least(least(wanted_parts(s, &z), k / (has_tiles(s) ? LEAST_TILE_TERMS : LEAST_TERMS)),
-                        MOST_PARTS);
+  int64_t parts = least(
+      least(wanted_parts(s, &z), k / (has_tiles(s) ? LEAST_TILE_TERMS : LEAST_TERMS)), MOST_PARTS);
   parts = least(parts, least(MOST_PART_BYTES / (points * 4), SN_SHADER_MOST_MATRICES / z.batches));
   if (parts < 2) return z;
   z.terms = units(units(k, parts), SN_SHADER_BLOCK_K) * SN_SHADER_BLOCK_K;

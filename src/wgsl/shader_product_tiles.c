@@ -50,9 +50,11 @@ static void multiply(sn_shader *s, const tiles *t, int k) {
   const int strips[] = {t->tile.rows / 4, t->tile.columns / 4};
   sn_shader_line(s, "{");
   for (int i = 0; i < strips[0]; i++)
-    sn_shader_line(s, "let a%d = tile_a[%d + y];", i, k * sn_shader_block_stride(t->tile.width) + i * t->down);
+    sn_shader_line(s, "let a%d = tile_a[%d + y];", i,
+                   k * sn_shader_block_stride(t->tile.width) + i * t->down);
   for (int i = 0; i < strips[1]; i++)
-    sn_shader_line(s, "let b%d = tile_b[%d + x];", i, k * sn_shader_block_stride(t->tile.width) + i * t->across);
+    sn_shader_line(s, "let b%d = tile_b[%d + x];", i,
+                   k * sn_shader_block_stride(t->tile.width) + i * t->across);
   for (int r = 0; r < t->tile.rows; r++)
     for (int c = 0; c < strips[1]; c++) {
       char total[SN_SHADER_NAME], a[SN_SHADER_NAME], b[SN_SHADER_NAME];
@@ -69,7 +71,8 @@ static void finish(sn_shader *s, const tiles *t) {
   const int rows = t->tile.rows, columns = t->tile.columns;
   sn_text all = sn_text_in(s->arena);
   for (int r = 0; r < rows; r++)
-    for (int c = 0; c < columns / 4; c++) sn_text_add(&all, r + c ? ", acc%d_%d" : "acc%d_%d", r, c);
+    for (int c = 0; c < columns / 4; c++)
+      sn_text_add(&all, r + c ? ", acc%d_%d" : "acc%d_%d", r, c);
   sn_shader_line(s, "var totals = array<%s, %d>(%s);", t->type, rows * columns / 4,
                  sn_shader_text(s, &all));
   sn_shader_line(s, "for (var i = 0; i < %d; i++) {", rows * columns);
@@ -90,7 +93,7 @@ static void launch(sn_shader *s, const tiles *t) {
   s->groups[1] = (uint32_t)((z->m + width - 1) / width);
   s->groups[2] = (uint32_t)(z->batches * z->parts);
   for (int i = 0; i < 2; i++)
-    sn_text_add(&s->declared, "var<workgroup> tile_%c: array<%s, %d>;\n", "ab"[i], t->type,
+    sn_text_add(&s->declared, "var<workgroup> tile_%c: array<%s, %d>;\n", "ab"[i], t -> type,
                 sn_shader_block_fours(width));
   sn_shader_line(s, "let lane = i32(local);");
   sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", t->across, t->across);

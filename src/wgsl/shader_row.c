@@ -21,11 +21,11 @@ enum {
   LEAST_PARTS = 4,       /* fewer are not worth a shader more */
   MOST_PARTS = 1024,
   MOST_LONE_PARTS = 256,
-  LEAST_ACROSS = 32,             /* points that neighbouring threads read as neighbours, */
-  LEAST_TERMS_ACROSS = 1 << 20,  /* terms of all of them, */
-  WANTED_THREADS = 64 * 1024,    /* and how many keep a device busy then */
-  UNROLLED = 4,                  /* terms that are brought at a time, */
-  MOST_UNROLLED = 24             /* of bodies that are no longer */
+  LEAST_ACROSS = 32,            /* points that neighbouring threads read as neighbours, */
+  LEAST_TERMS_ACROSS = 1 << 20, /* terms of all of them, */
+  WANTED_THREADS = 64 * 1024,   /* and how many keep a device busy then */
+  UNROLLED = 4,                 /* terms that are brought at a time, */
+  MOST_UNROLLED = 24            /* of bodies that are no longer */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -209,8 +209,10 @@ static sn_status add_several(sn_shader *s, const row_terms *t) {
 }
 
 /* All terms of a thread from its first one on, in blocks. */
-static sn_status add_in_blocks(sn_shader *s, const row_terms *t, const char *first, const char *end) {
-  sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end, t->apart * BLOCK);
+static sn_status add_in_blocks(sn_shader *s, const row_terms *t, const char *first,
+                               const char *end) {
+  sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end,
+                 t->apart * BLOCK);
   declare_block(s, t->phase);
   sn_shader_line(s, "let last = min(first + %u, %s);", t->apart * BLOCK, end);
   sn_shader_line(s, "var at = first;");
