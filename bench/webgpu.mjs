@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
 import { create, globals } from 'webgpu';
-import { CASES, gpt } from './peers/cases.mjs';
+import { CASES, TRANSFORMERS } from './peers/cases.mjs';
 import * as sinter from './peers/sinter.mjs';
 
 const { values: given } = parseArgs({
@@ -120,7 +120,8 @@ const training = (given) => ({
     return { call: () => [next()], release };
   },
 });
-const product = (m, k, n) => ({ name: `matmul ${m} x ${k} x ${n}`, ...each((a, b) => sn.matmul(a, b), [[m, k], [k, n]], { flops: 2 * m * k * n, asked: 0.6 }) });
+const product = (m, k, n, asked) => ({ name: `matmul ${m} x ${k} x ${n}`, ...each((a, b) => sn.matmul(a, b), [[m, k], [k, n]], { flops: 2 * m * k * n, asked }) });
+const square = (size) => product(size, size, size, 0.6);
 const attention = (heads, tokens, size, options, name = '') => {
   const shape = [1, heads, tokens, size];
   const flops = 4 * heads * tokens * tokens * size * (options.causal ? 0.5 : 1);
@@ -133,7 +134,7 @@ const backward = (heads, tokens, size) => {
 };
 const LARGE = [4096, 4096];
 const cases = [
-  product(1024, 1024, 1024), product(2048, 2048, 2048), product(4096, 4096, 4096), product(1000, 1000, 1000), product(1024, 256, 1024), product(128, 784, 256),
+  square(1024), square(2048), square(4096), product(1000, 1000, 1000), product(1024, 256, 1024), product(128, 784, 256),
   { name: 'conv 3 x 3, 64 to 64, 8 x 56 x 56', ...each((x, w) => sn.conv2d(x, w, { padding: 'same' }), [[8, 56, 56, 64], [3, 3, 64, 64]], { flops: 2 * 8 * 56 * 56 * 9 * 64 * 64 }) },
   attention(8, 2048, 64, {}), attention(8, 2048, 64, { causal: true }, ', causal'), backward(8, 2048, 64),
   { name: 'add 4096 x 4096', ...each((x, y) => sn.add(x, y), [LARGE, LARGE], { bytes: 3 * 4 * 4096 ** 2 }) },
@@ -142,7 +143,7 @@ const cases = [
   { name: 'sum of columns 4096 x 4096', ...each((x) => sn.sum(x, { axis: 0 }), [LARGE], { bytes: 4 * 4096 ** 2 }) },
   { name: 'softmax 4096 x 4096', ...each((x) => sn.softmax(x), [LARGE], { bytes: 2 * 4 * 4096 ** 2 }) },
   { name: 'layerNorm 4096 x 4096', ...each((x) => sn.layerNorm(x), [LARGE], { bytes: 2 * 4 * 4096 ** 2 }) },
-  ...CASES.filter(({ op, batch }) => ['gpt', 'train', 'cnn'].includes(op) && batch !== 100).map(training), training(gpt(256, 8, 8, 128, 8)),
+  ...[...CASES.filter(({ op, batch }) => ['train', 'cnn'].includes(op) && batch !== 100), ...TRANSFORMERS].map(training),
 ].filter(({ name }) => !given.peers && name.includes(given.only));
 
 /** Waits until all that was asked for is over: a value of the last result is read. */
@@ -217,7 +218,7 @@ for (const { kernel, ms, chosen } of sn.info().device.shaders) console.log(`shad
 const compare = async () => {
   const libraries = { sinter, jax: await import('./peers/jax.mjs') };
   const names = ['matmul 512', 'softmax 1024', 'layernorm 1024', 'conv 3x3 64', 'attention 8', 'training step 784-256-128-10', 'GPT'];
-  const list = [...CASES, gpt(256, 8, 8, 128, 8)].filter(({ name }) => names.some((part) => name.includes(part)) && name.includes(given.only));
+  const list = [...CASES, ...TRANSFORMERS].filter(({ name }) => names.some((part) => name.includes(part)) && name.includes(given.only));
   const open = {};
   for (const [name, library] of Object.entries(libraries)) open[name] = await library.open(true, { gpu });
   console.log(`\n${'ms a call, read'.padEnd(48)}${Object.keys(open).map((name) => name.padStart(9)).join('')}    ratio`);

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { Stop, main, root, run } from '../../scripts/lib/proc.mjs';
 import { chromium } from 'playwright-core';
 import { chromiumOptions, openChromium } from '../../tests/browser/browsers.mjs';
-import { CASES } from './cases.mjs';
+import { CASES, TRANSFORMERS } from './cases.mjs';
 import { serve } from './serve.mjs';
 
 const here = join(root, 'bench/peers');
@@ -155,7 +155,7 @@ await main(import.meta.url, async (args) => {
   } }).values;
   if (webgpu) LIBRARIES = ['sinter', 'jax'];
   const asked = webgpu
-    ? CASES.filter(({ name }) => ON_WEBGPU.some((part) => name.startsWith(part))).map((each) => ({ ...each, asked: 1 }))
+    ? [...CASES.filter(({ name }) => ON_WEBGPU.some((part) => name.startsWith(part))), TRANSFORMERS[0]].map((each) => ({ ...each, asked: 1 }))
     : CASES;
   const cases = asked.filter(({ name }) => only.some((part) => name.includes(part)));
   if (!cases.length) throw new Stop(`peers: no case is named so; there are\n  ${CASES.map(({ name }) => name).join('\n  ')}`);
