@@ -1,7 +1,7 @@
 /* shader_row.c - reductions and row groups. Each point of the space has a workgroup, whose threads take the reduced
- * points in turns and put their totals together in a tree; where there are many points with few reduced ones each, or
- * bags, a thread. Where there are few points with many reduced ones, these are cut in parts, whose totals another shader puts together. The order of
- * every sum follows from sizes alone.
+ * points in turns and put their totals together in a tree; where there are many points with few reduced ones each, bags, or
+ * points whose neighbours in memory are other points, a thread. Where there are few points with many reduced ones, these are
+ * cut in parts, whose totals another shader puts together. The order of every sum follows from sizes alone.
  *
  *   for each phase:  for r = lane, lane + threads ...     body, stores, kept values, partial totals
  *                    tree over the threads                 totals, known to all

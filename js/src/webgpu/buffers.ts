@@ -1,5 +1,6 @@
 // Buffers by number. Those that the core gives back wait for the next one of their size: a training step asks for the same
-// again and again, and the one that waited longest comes first, so that its buffers take turns. The queue keeps the order, so that a buffer can be written anew while an earlier run still reads it.
+// again and again, and the one that waited longest comes first, so that its buffers take turns. The queue keeps the order, so
+// that a buffer can be written anew while an earlier run still reads it.
 //
 // That there was no memory for a buffer is known some time after it was made. What was computed since has failed then.
 
