@@ -1,7 +1,7 @@
-// webgpu.mjs - what a graphics processor does with Sinter, in Node: node bench/webgpu.mjs [--only TEXT] [--rounds 5] [--kernels] [--peers]
+// webgpu.mjs - what a graphics processor does with Sinter, in Node: node bench/webgpu.mjs [--only TEXT] [--rounds 5] [--ms 40] [--kernels] [--peers]
 //
 // Rates stand beside what the same adapter reaches in the same run with fused multiply-adds in registers, and with a copy.
-// A time is the median over rounds of many calls that wait for each other only at their end; "kernels" is that of the kernels
+// A time is the median over rounds, each of --ms, of many calls that wait for each other only at their end; "kernels" is that of the kernels
 // alone, by the device's clock, "host" the time until a call has returned. --kernels: each kernel's. --peers: instead,
 // jax-js beside it, on the same adapter, call by call (bench/peers must be installed: node bench/peers/run.mjs --webgpu does that).
 import { parseArgs } from 'node:util';

@@ -86,7 +86,8 @@ static sn_status write_passes(writer *w, const sn_frame *frame, const sn_group *
   return SN_OK;
 }
 
-/* The host times the variants at the first run. Behind a gate the device has the workgroups of one alone. */
+/* The host times the variants at the first run. Behind a gate the device has the workgroups of one alone. What they make may be
+ * totals of parts, which one more shader puts together. */
 static sn_status write_variants(writer *w, const sn_frame *frame, const sn_group *group,
                                 sn_shader *s) {
   const bool is_chain = group->kind == SN_GROUP_CHAIN;

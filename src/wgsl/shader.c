@@ -94,6 +94,25 @@ void sn_shader_stores_bytes(sn_shader *s, uint32_t value) {
   if (i != SN_NONE) s->elements[i] = SN_ELEMENT_ATOMIC;
 }
 
+void sn_shader_stores_small(sn_shader *s, const sn_store *stores, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++)
+    if (sn_dtype_bytes(stores[k].target.dtype) < 4)
+      sn_shader_stores_bytes(s, stores[k].target.value);
+}
+
+int64_t sn_shader_shared_bytes(const sn_shader *s) {
+  return 2 * s->frame->program->groups.target->limits.local_bytes; /* which leaves half to tiles */
+}
+
+bool sn_shader_can_bind_parts(const sn_shader *s) {
+  return s->n_bindings < s->frame->program->groups.target->limits.buffers;
+}
+
+uint32_t sn_shader_bind_parts(sn_shader *s, int64_t words, sn_dtype dtype) {
+  const sn_place_of at = {.buffer = SN_PARTS, .bytes = (size_t)words * 4};
+  return sn_shader_bind(s, &at, dtype, true);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 void sn_shader_line(sn_shader *s, const char *format, ...) {

@@ -55,8 +55,8 @@ typedef struct sn_shader {
             [SN_SHADER_NAME]; /* names of the dimensions: the space's, then the reduced ones */
   /* per value: whether it is in a register, s<value>; or NULL. Then kept values are, too: kept<slot> (shader_chain.c) */
   const bool *inside;
-  const bool *
-      fours; /* per operand of a map: whether four<operand>[s] is its element; or NULL (shader_map.c) */
+  /* per operand of a map: whether four<operand>[s] is its element; or NULL (shader_map.c) */
+  const bool *fours;
   int depth;
   uint32_t threads[2]; /* of a workgroup */
   uint32_t groups[3];  /* workgroups */
@@ -112,8 +112,17 @@ void sn_shader_store(sn_shader *s, uint32_t value, sn_dtype dtype, const char *p
 void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at, sn_dtype dtype,
                            const char *place, const char *what);
 
-/* Makes bindings that are written byte by byte atomic: before any load is written. */
+/* Makes bindings that are written byte by byte atomic: before any load is written. Of one value, or where one of the stores is
+ * of elements smaller than a word. */
 void sn_shader_stores_bytes(sn_shader *s, uint32_t value);
+void sn_shader_stores_small(sn_shader *s, const sn_store *stores, uint32_t n);
+
+/* Bytes of memory that the threads of a workgroup share; 0: they share none. */
+int64_t sn_shader_shared_bytes(const sn_shader *s);
+
+/* What one shader of a group hands to the next lies in SN_PARTS: whether a binding is left for that, and so many words of it. */
+bool sn_shader_can_bind_parts(const sn_shader *s);
+uint32_t sn_shader_bind_parts(sn_shader *s, int64_t words, sn_dtype dtype);
 
 uint32_t sn_shader_binding_of(const sn_shader *s, uint32_t value);
 
@@ -187,8 +196,8 @@ sn_status sn_shader_product_join(sn_shader *s);
 /* total += a b, of a product's type. */
 void sn_shader_multiply_add(sn_shader *s, const char *total, const char *a, const char *b);
 
-/* shader_product_points.c: a thread has `micro` rows and columns; it reads fours only where that is 4, and k whole fours. What is made is handed
- * to fn finish(z, row, column, total): z counts matrices, and those of later parts behind them. */
+/* shader_product_points.c: a thread has `micro` rows and columns; it reads fours only where that is 4, and k whole fours. What
+ * is made is handed to fn finish(z, row, column, total): z counts matrices, and those of later parts behind them. */
 sn_status sn_shader_product_points(sn_shader *s, const sn_shader_sizes *sizes, int micro,
                                    const sn_shader_reading readings[2]);
 

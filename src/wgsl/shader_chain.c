@@ -304,8 +304,7 @@ static int64_t bytes_of(const sn_chain *c, int64_t rows) {
 }
 
 static bool has_room(const sn_shader *s, int64_t rows) {
-  return bytes_of(s->group->chain, rows) <=
-         2 * s->frame->program->groups.target->limits.local_bytes;
+  return bytes_of(s->group->chain, rows) <= sn_shader_shared_bytes(s);
 }
 
 int sn_shader_chain_variants(const sn_shader *s) {
@@ -389,9 +388,7 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
   w.fours =
       may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* of several passes the text is long enough */
   s->inside = w.passes.is_inside;
-  for (uint32_t k = 0; k < s->group->n_stores; k++)
-    if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)
-      sn_shader_stores_bytes(s, s->group->stores[k].target.value);
+  sn_shader_stores_small(s, s->group->stores, s->group->n_stores);
   s->threads[0] = (uint32_t)threads_of(&w);
   s->groups[0] = (uint32_t)((c->rows + w.rows - 1) / w.rows);
   s->groups[2] = (uint32_t)c->batch;

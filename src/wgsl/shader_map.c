@@ -30,8 +30,7 @@ static int64_t points_of_word(const sn_shader *s) {
 
 static bool has_fours(const sn_shader *s) {
   const int64_t points = sn_group_points(s->group);
-  return s->frame->program->groups.target->limits.local_bytes > 0 && points % 4 == 0 &&
-         points >= LEAST_FOURS;
+  return sn_shader_shared_bytes(s) > 0 && points % 4 == 0 && points >= LEAST_FOURS;
 }
 
 /* Whether the elements of four points from any fourth one on lie in one four. */
@@ -76,20 +75,23 @@ static sn_status choose_fours(sn_shader *s, bool *stores) {
   return SN_OK;
 }
 
+/* Where the element of the thread's first point lies. */
+static const char *first_place(sn_shader *s, const sn_operand *o) {
+  sn_text place = sn_text_in(s->arena);
+  if (is_contiguous(s->group, o)) return "p";
+  sn_shader_add_place(s, &place, o, s->group->space_rank);
+  return sn_shader_text(s, &place);
+}
+
 /* let four<operand> = the elements of the thread's points */
 static void load_fours(sn_shader *s) {
   const sn_group *g = s->group;
   sn_shader_split(s, "p", g->space, g->space_rank, 'i');
   for (uint32_t i = 0; i < g->post.n_operands; i++) {
     const sn_operand *o = &g->post.operands[i];
-    sn_text place = sn_text_in(s->arena);
-    if (!s->fours[i]) continue;
-    if (is_contiguous(g, o))
-      sn_text_add(&place, "p");
-    else
-      sn_shader_add_place(s, &place, o, g->space_rank);
-    sn_shader_line(s, "let four%u = b%u[(%s) >> 2u];", i, sn_shader_binding_of(s, o->value),
-                   sn_shader_text(s, &place));
+    if (s->fours[i])
+      sn_shader_line(s, "let four%u = b%u[(%s) >> 2u];", i, sn_shader_binding_of(s, o->value),
+                     first_place(s, o));
   }
 }
 
@@ -115,16 +117,6 @@ static void keep_four(sn_shader *s, const sn_store *store, uint32_t k) {
   sn_text name = sn_text_in(s->arena);
   sn_shader_add_name(s, &name, &s->group->post, store->insn, 'v');
   sn_shader_line(s, "stored%u[s] = %s;", k, sn_shader_text(s, &name));
-}
-
-/* Behind the loop the names of the dimensions are those of the first point again. */
-static void store_four(sn_shader *s, const sn_operand *to, uint32_t b, uint32_t k) {
-  sn_text place = sn_text_in(s->arena);
-  if (is_contiguous(s->group, to))
-    sn_text_add(&place, "p");
-  else
-    sn_shader_add_place(s, &place, to, s->group->space_rank);
-  sn_shader_line(s, "b%u[(%s) >> 2u] = stored%u;", b, sn_shader_text(s, &place), k);
 }
 
 /* Loops are short, and drivers write them out: then each four is read once. */
@@ -159,7 +151,8 @@ static sn_status several_points(sn_shader *s, int64_t each) {
   sn_shader_line(s, "}");
   for (uint32_t k = 0; k < g->n_stores; k++) {
     const uint32_t b = sn_shader_binding_of(s, g->stores[k].target.value);
-    if (fours[k]) store_four(s, &g->stores[k].target, b, k);
+    if (fours[k]) /* behind the loop the names of the dimensions are the first point's again */
+      sn_shader_line(s, "b%u[(%s) >> 2u] = stored%u;", b, first_place(s, &g->stores[k].target), k);
     if (!is_packed(&g->stores[k], each)) continue;
     const int64_t per_word = 4 / (int64_t)sn_dtype_bytes(g->stores[k].target.dtype);
     sn_shader_line(s, "b%u[p / %lld] = words%u[0];", b, (long long)per_word, k);
@@ -180,9 +173,7 @@ sn_status sn_shader_map(sn_shader *s) {
   const sn_group *g = s->group;
   const int64_t each = points_of_thread(s);
   if (each > 1) return several_points(s, each);
-  for (uint32_t k = 0; k < g->n_stores; k++)
-    if (sn_dtype_bytes(g->stores[k].target.dtype) < 4)
-      sn_shader_stores_bytes(s, g->stores[k].target.value);
+  sn_shader_stores_small(s, g->stores, g->n_stores);
   sn_shader_thread_per_point(s, sn_group_points(g), 1);
   sn_shader_split(s, "p", g->space, g->space_rank, 'i');
   return sn_shader_post(s);

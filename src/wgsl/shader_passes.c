@@ -22,7 +22,7 @@ enum {
   LONG_SCAN = 1024,
   LONG_COPY = 1024,
   MANY_UPDATES = 1024,
-  FEW_LINES = 256, /* with so many threads one for each line will do */
+  FEW_LINES = 256,    /* with so many threads one for each line will do */
   MOST_LINES = 16384, /* so many threads keep any device busy */
   NAME = 128
 };
@@ -61,10 +61,6 @@ static int64_t chunks_of(const sn_group *g) {
   return (g->call.length + chunk_of(g) - 1) / chunk_of(g);
 }
 
-static bool has_room(const sn_shader *s) {
-  return s->n_bindings < s->frame->program->groups.target->limits.buffers;
-}
-
 static bool scans_in_chunks(const sn_group *g) {
   const sn_dtype dtype = g->stores[0].target.dtype;
   const bool adds = g->call.op == SN_OP_cumsum && (dtype == SN_F32 || dtype == SN_I32);
@@ -74,7 +70,8 @@ static bool scans_in_chunks(const sn_group *g) {
 
 static bool sorts_updates(const sn_shader *s) {
   const sn_group *g = s->group;
-  return sorted_of(g) >= MANY_UPDATES && sn_group_points(g) < FEW_LINES && has_room(s);
+  return sorted_of(g) >= MANY_UPDATES && sn_group_points(g) < FEW_LINES &&
+         sn_shader_can_bind_parts(s);
 }
 
 static bool copies_first(const sn_shader *s) {
@@ -89,8 +86,8 @@ int sn_shader_passes(const sn_shader *s) {
   if (g->kind != SN_GROUP_CALL) return 1;
   switch (sn_op_describe(g->call.op)->kind) {
   case SN_CLASS_SORT:
-    return sorted_of(g) >= LONG_SORT && has_room(s) ? columns_of(g) + 2 : 1;
-  case SN_CLASS_SCAN: return scans_in_chunks(g) && has_room(s) ? 3 : 1;
+    return sorted_of(g) >= LONG_SORT && sn_shader_can_bind_parts(s) ? columns_of(g) + 2 : 1;
+  case SN_CLASS_SCAN: return scans_in_chunks(g) && sn_shader_can_bind_parts(s) ? 3 : 1;
   case SN_CLASS_SCATTER: return sorts_updates(s) ? columns_of(g) + 2 : copies_first(s) ? 2 : 1;
   default: return 1;
   }
@@ -100,9 +97,7 @@ int sn_shader_passes(const sn_shader *s) {
 
 /* Binds so many words for each line, and returns their binding. */
 static uint32_t bind_parts(sn_shader *s, int64_t per_line, sn_dtype dtype) {
-  const sn_place_of at = {.buffer = SN_PARTS,
-                          .bytes = (size_t)(sn_group_points(s->group) * per_line) * 4};
-  return sn_shader_bind(s, &at, dtype, true);
+  return sn_shader_bind_parts(s, sn_group_points(s->group) * per_line, dtype);
 }
 
 /* Column number `column` of the network: the blocks that are being merged, and how far apart places are that it compares. */

@@ -29,14 +29,12 @@ static int64_t smaller_side(const sn_group *g) {
 enum { SMALL = 32, MIDDLE = 64, LARGE = 256 };
 
 static bool has_tiles(const sn_shader *s) {
-  return s->frame->program->groups.target->limits.local_bytes > 0 &&
-         smaller_side(s->group) >= SMALL;
+  return sn_shader_shared_bytes(s) > 0 && smaller_side(s->group) >= SMALL;
 }
 
-/* The memory of a workgroup, of which a target leaves half to tiles. */
+/* For tiles of both factors. */
 static bool has_room(const sn_shader *s, int width) {
-  const int64_t bytes = (int64_t)2 * sn_shader_block_fours(width) * 16;
-  return bytes <= 2 * s->frame->program->groups.target->limits.local_bytes;
+  return (int64_t)2 * sn_shader_block_fours(width) * 16 <= sn_shader_shared_bytes(s);
 }
 
 /* 0: a fair choice; 1: without tiles; 2: small ones; 3: large ones. */
@@ -76,7 +74,7 @@ static sn_shader_sizes sizes_of(const sn_shader *s) {
   const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
   const int64_t k = g->contraction.k, points = sn_group_points(g);
   sn_shader_sizes z = {.batches = points / (m * n), .m = m, .n = n, .k = k, .parts = 1, .terms = k};
-  if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return z;
+  if (!sn_shader_can_bind_parts(s)) return z;
   int64_t parts = least(
       least(wanted_parts(s, &z), k / (has_tiles(s) ? LEAST_TILE_TERMS : LEAST_TERMS)), MOST_PARTS);
   parts = least(parts, least(MOST_PART_BYTES / (points * 4), SN_SHADER_MOST_MATRICES / z.batches));
@@ -91,9 +89,8 @@ bool sn_shader_product_has_parts(const sn_shader *s) {
 }
 
 static uint32_t bind_parts(sn_shader *s, const sn_shader_sizes *z) {
-  const sn_place_of at = {.buffer = SN_PARTS,
-                          .bytes = (size_t)(z->parts * z->batches * z->m * z->n) * 4};
-  return sn_shader_bind(s, &at, s->group->contraction.total_dtype, true);
+  return sn_shader_bind_parts(s, z->parts * z->batches * z->m * z->n,
+                              s->group->contraction.total_dtype);
 }
 
 /* ---- what becomes of totals ---------------------------------------------------------------------- */
@@ -136,12 +133,6 @@ void sn_shader_multiply_add(sn_shader *s, const char *total, const char *a, cons
     sn_shader_line(s, "%s += %s * %s;", total, a, b);
 }
 
-static void make_bytes_atomic(sn_shader *s) {
-  for (uint32_t k = 0; k < s->group->n_stores; k++)
-    if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)
-      sn_shader_stores_bytes(s, s->group->stores[k].target.value);
-}
-
 /* ---- the shaders ---------------------------------------------------------------------------------- */
 
 sn_status sn_shader_product(sn_shader *s, int variant) {
@@ -152,7 +143,7 @@ sn_status sn_shader_product(sn_shader *s, int variant) {
   const bool tiles = has_tiles(s) && variant != 1;
   const int micro = choose_micro(s);
   sn_shader_reading readings[2] = {SN_READS_ELEMENTS, SN_READS_ELEMENTS};
-  if (z.parts == 1) make_bytes_atomic(s);
+  if (z.parts == 1) sn_shader_stores_small(s, g->stores, g->n_stores);
   if (tiles || (micro == 4 && z.k % 4 == 0)) /* before any load is written */
     for (int i = 0; i < 2; i++) readings[i] = sn_shader_factor_reading(s, g, i);
   for (int i = 0; i < 2; i++) {
@@ -168,7 +159,7 @@ sn_status sn_shader_product_join(sn_shader *s) {
   const sn_shader_sizes z = sizes_of(s);
   const long long points = (long long)sn_group_points(s->group);
   const uint32_t b = bind_parts(s, &z);
-  make_bytes_atomic(s);
+  sn_shader_stores_small(s, s->group->stores, s->group->n_stores);
   SN_TRY(add_finish(s));
   sn_shader_thread_per_point(s, points, 1);
   sn_shader_line(s, "var total = b%u[p];", b);

@@ -30,9 +30,7 @@ enum {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static bool threads_share(const sn_shader *s) {
-  return s->frame->program->groups.target->limits.local_bytes > 0;
-}
+static bool threads_share(const sn_shader *s) { return sn_shader_shared_bytes(s) > 0; }
 
 static bool adds(const sn_reduction *r) {
   return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
@@ -272,13 +270,8 @@ static sn_status add_phase(sn_shader *s, uint32_t number, bool alone, const char
 static void make_bytes_atomic(sn_shader *s) {
   const sn_group *g = s->group;
   for (uint32_t p = 0; p < g->row.n_phases; p++)
-    for (uint32_t k = 0; k < g->row.phases[p].n_stores; k++) {
-      const sn_operand *to = &g->row.phases[p].stores[k].target;
-      if (sn_dtype_bytes(to->dtype) < 4) sn_shader_stores_bytes(s, to->value);
-    }
-  for (uint32_t k = 0; k < g->n_stores; k++)
-    if (sn_dtype_bytes(g->stores[k].target.dtype) < 4)
-      sn_shader_stores_bytes(s, g->stores[k].target.value);
+    sn_shader_stores_small(s, g->row.phases[p].stores, g->row.phases[p].n_stores);
+  sn_shader_stores_small(s, g->stores, g->n_stores);
 }
 
 /* As many threads as have something to do, a power of two. */
@@ -342,7 +335,7 @@ int64_t sn_shader_parts(const sn_shader *s) {
   const sn_dtype dtype = phase->reductions[0].dtype;
   const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
   if ((dtype != SN_F32 && dtype != SN_I32) || phase->n_stores || phase->n_keeps) return 1;
-  if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return 1;
+  if (!sn_shader_can_bind_parts(s)) return 1;
   int64_t parts = least(MOST_PARTS, terms / (PART_TERMS * GROUP_THREADS)), most = 2 * MOST_PARTS;
   if (!threads_share(s)) {
     parts = least(MOST_LONE_PARTS, terms / LONE_PART_TERMS);
@@ -355,9 +348,8 @@ int64_t sn_shader_parts(const sn_shader *s) {
   return parts < LEAST_PARTS ? 1 : parts;
 }
 
-static sn_place_of partial_totals(const sn_shader *s, int64_t parts) {
-  return (sn_place_of){.buffer = SN_PARTS,
-                       .bytes = (size_t)(sn_group_points(s->group) * parts) * 4};
+static uint32_t bind_parts(sn_shader *s, const sn_reduction *r, int64_t parts) {
+  return sn_shader_bind_parts(s, sn_group_points(s->group) * parts, r->dtype);
 }
 
 sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts) {
@@ -366,8 +358,7 @@ sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts) {
   const int64_t n = sn_group_points(g) * parts, terms = sn_group_reduced_points(g);
   const int64_t each = (terms + parts - 1) / parts;
   const bool alone = !threads_share(s) || lies_across(s);
-  const sn_place_of at = partial_totals(s, parts);
-  const uint32_t b = sn_shader_bind(s, &at, r->dtype, true);
+  const uint32_t b = bind_parts(s, r, parts);
   if (alone)
     sn_shader_thread_per_point(s, n, 1);
   else
@@ -387,8 +378,7 @@ sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts) {
 sn_status sn_shader_join_totals(sn_shader *s, int64_t parts) {
   const sn_group *g = s->group;
   const sn_reduction *r = &g->row.phases[0].reductions[0];
-  const sn_place_of at = partial_totals(s, parts);
-  const uint32_t b = sn_shader_bind(s, &at, r->dtype, false);
+  const uint32_t b = bind_parts(s, r, parts);
   const bool alone = !threads_share(s) || parts < GROUP_THREADS;
   char element[64];
   make_bytes_atomic(s);

@@ -1,6 +1,7 @@
 // device: 'auto': the side that the clock says is faster. The clock is a test's own, by what was asked of the device.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { onClock } from './clock.mjs';
 import { asked, start } from './device.mjs';
 
 let sn;
@@ -11,19 +12,13 @@ before(async () => {
 const auto = { device: 'auto' };
 
 /** Runs f on a clock by which a run takes so long on a side. */
-const withClock = async ({ cpu, webgpu }, f) => {
-  const { now } = performance;
-  let [at, before] = [0, asked.dispatches];
-  performance.now = () => {
-    at += asked.dispatches > before ? webgpu : cpu;
+const withClock = ({ cpu, webgpu }, f) => {
+  let before = asked.dispatches;
+  return onClock(() => {
+    const ms = asked.dispatches > before ? webgpu : cpu;
     before = asked.dispatches;
-    return at;
-  };
-  try {
-    return await f();
-  } finally {
-    performance.now = now;
-  }
+    return ms;
+  }, f);
 };
 const last = () => sn.info().device.choices.at(-1);
 
