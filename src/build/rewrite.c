@@ -1,6 +1,7 @@
 #include "build/rewrite.h"
 
 #include "base/log.h"
+#include "build/inline.h"
 
 static sn_status map_inputs(sn_rewrite *r, sn_id id, sn_id **inputs, size_t *capacity) {
   const uint32_t n = r->from->nodes[id].n_inputs;
@@ -44,4 +45,13 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
   to->n_outputs = from->n_outputs;
   for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = r.map[from->outputs[i]];
   return SN_OK;
+}
+
+sn_id sn_rewrite_control(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  int64_t attrs[SN_MAX_ATTRS];
+  r->to.status = sn_graph_take_regions(r->to.graph, r->from, node->op, sn_graph_attrs(r->from, id),
+                                       node->n_attrs, attrs);
+  if (r->to.status) return SN_NONE;
+  return sn_build_op(&r->to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type);
 }

@@ -24,4 +24,8 @@ typedef sn_id sn_rewrite_fn(sn_rewrite *r, sn_id id, const sn_id *inputs);
 sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, bool share,
                            const uint8_t *keep, sn_rewrite_fn *rule, void *user);
 
+/* For a rule that gives the new graph regions of its own: control flow as it is, whose regions have other numbers
+ * there. */
+sn_id sn_rewrite_control(sn_rewrite *r, sn_id id, const sn_id *inputs);
+
 #endif

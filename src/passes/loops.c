@@ -451,21 +451,11 @@ static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   return sn_build_op(&r->to, SN_OP_result, inputs, 1, &number, 1, &s->from->nodes[id].type);
 }
 
-/* Other control flow's regions have other numbers in the new graph. */
-static sn_id rewrite_other(sn_rewrite *r, sn_id id, const sn_id *inputs) {
-  const sn_node *node = sn_graph_node(r->from, id);
-  int64_t attrs[SN_MAX_ATTRS];
-  r->to.status = sn_graph_take_regions(r->to.graph, r->from, node->op, sn_graph_attrs(r->from, id),
-                                       node->n_attrs, attrs);
-  if (r->to.status) return SN_NONE;
-  return sn_build_op(&r->to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type);
-}
-
 static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *s = r->user;
   const sn_op op = r->from->nodes[id].op;
   if (s->family_of[id]) return rewrite_scan(r, id, inputs);
-  if (sn_op_is_control(op)) return rewrite_other(r, id, inputs);
+  if (sn_op_is_control(op)) return sn_rewrite_control(r, id, inputs);
   return op == SN_OP_result ? rewrite_result(r, id, inputs) : SN_NONE;
 }
 

@@ -8,12 +8,13 @@
 #define MOST_DEPTH 4     /* of ops made by rules inside rules */
 #define SIGN_DEPTH 4     /* of the question for -0 */
 
-static void note(const sn_match *m, const char *rule, sn_id made) {
-  sn_rewrite_notes *notes = m->walk->context->notes;
-  if (!notes || m->b->status) return;
-  m->b->status = sn_arena_grow(notes->arena, (void **)&notes->list, &notes->capacity, notes->n,
-                               sizeof *notes->list);
-  if (!m->b->status) notes->list[notes->n++] = (sn_rewrite_note){rule, m->walk->old, made};
+sn_status sn_note_rewrite(const sn_pass_context *context, const char *rule, sn_id old, sn_id made) {
+  sn_rewrite_notes *notes = context->notes;
+  if (!notes) return SN_OK;
+  SN_TRY(sn_arena_grow(notes->arena, (void **)&notes->list, &notes->capacity, notes->n,
+                       sizeof *notes->list));
+  notes->list[notes->n++] = (sn_rewrite_note){rule, old, made};
+  return SN_OK;
 }
 
 static sn_id apply_once(const sn_match *m) {
@@ -23,7 +24,8 @@ static sn_id apply_once(const sn_match *m) {
     if (made == SN_NONE) continue;
     SN_LOG(m->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
            sn_op_describe(m->op)->name, made, sn_op_describe(m->b->graph->nodes[made].op)->name);
-    note(m, rule->name, made);
+    if (!m->b->status)
+      m->b->status = sn_note_rewrite(m->walk->context, rule->name, m->walk->old, made);
     return made;
   }
   return SN_NONE;

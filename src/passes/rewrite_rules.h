@@ -51,6 +51,9 @@ typedef struct sn_rule {
 sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *from, sn_graph *to,
                               const sn_rule *rules);
 
+/* Notes that `made` stands for node `old`, where somebody looks. */
+sn_status sn_note_rewrite(const sn_pass_context *context, const char *rule, sn_id old, sn_id made);
+
 /* A view of x, made by the rules where one applies. */
 sn_id sn_match_view(const sn_match *m, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
                     const sn_type *type);

@@ -1,0 +1,425 @@
+/* planes.c - arrays of small structs that loops carry become planes, a carry for each field: a round then reads and writes
+ * whole vectors, and nothing is put together.
+ *
+ *   s (n, 5)                                s0 s1 ... (n, 1)
+ *   x, y = s[:, 0:1], s[:, 1:2] ...         x, y = s0, s1 ...
+ *   s' = s + h concat(f(x, y), g(x) ...)    s0' = s0 + h f(x, y), s1' = s1 + h g(x) ...
+ *
+ * Outside of the loop, what a carry begins as is cut, and what it ends as put together. What a derivative stacks of a
+ * carry, it stacks by planes.
+ *
+ *   set    nodes of a loop that are cut alike or not at all: elementwise ops with what they read, concats and pads, which
+ *          say where, and a carry's argument and result. A set that somebody reads over a cut stays whole
+ *   parts  of a node of a set that is cut: its own, or slices of it as a whole, which layout takes apart
+ *
+ * Nothing but places changes, so bits stay. Each node and each use is looked at a few times: linear. */
+#include <string.h>
+
+#include "build/rewrite.h"
+#include "passes/rewrite_rules.h"
+
+/* Of a carry: with fewer, what is saved is no more than what more kernels cost. */
+#define LEAST_ELEMENTS 1024
+#define MOST_PARTS 16
+/* Places along the axis that is cut: bits. */
+#define MOST_PLACES 64
+
+typedef struct set {
+  uint32_t parent; /* of the root, which has the rest: itself */
+  int axis;        /* that is cut */
+  uint64_t cuts;   /* bit i: a part begins at place i > 0 */
+  bool whole;      /* it must stay so */
+  bool carried;    /* it has an argument that is cut if it is */
+} set;
+
+typedef struct loop {
+  sn_control c;
+  const sn_id *x;
+  set *sets;      /* per node of the body, of the test behind it, then per argument */
+  uint32_t slots; /* those of arguments begin here */
+  bool *whole;    /* per result: stacks of which somebody reads more than parts */
+  uint32_t *first; /* per result: the number of its first part in the new loop */
+} loop;
+
+typedef struct state {
+  const sn_pass_context *context;
+  const sn_graph *from;
+  uint8_t *live;
+  loop **loops; /* per node, or NULL */
+} state;
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static set *root(set *sets, uint32_t at) {
+  while (sets[at].parent != at) at = sets[at].parent = sets[sets[at].parent].parent;
+  return &sets[at];
+}
+
+static void cut(set *s, int axis, uint64_t cuts) {
+  s->whole = s->whole || (s->cuts && cuts && s->axis != axis);
+  if (cuts) s->axis = axis;
+  s->cuts |= cuts;
+}
+
+static void tie(set *sets, uint32_t a, uint32_t b) {
+  set *to = root(sets, a), *from = root(sets, b);
+  if (to == from) return;
+  from->parent = to->parent;
+  to->whole = to->whole || from->whole;
+  to->carried = to->carried || from->carried;
+  cut(to, from->axis, from->cuts);
+}
+
+static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
+  if (type->dims[axis] > MOST_PLACES)
+    s->whole = true;
+  else if (at > 0 && at < type->dims[axis])
+    cut(s, axis, (uint64_t)1 << at);
+}
+
+/* Where what node id puts together meets. */
+static void cut_where_parts_meet(set *s, const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_id *x = sn_graph_inputs(g, id);
+  const int64_t *attrs = sn_graph_attrs(g, id);
+  int64_t at = 0;
+  for (uint32_t k = 0; node->op == SN_OP_concat && k < node->n_inputs; k++)
+    cut_at(s, &node->type, (int)*attrs, at += g->nodes[x[k]].type.dims[*attrs]);
+  for (int i = 0; node->op == SN_OP_pad && i < node->type.rank; i++) {
+    const int64_t n = g->nodes[*x].type.dims[i];
+    cut_at(s, &node->type, i, attrs[i]);
+    cut_at(s, &node->type, i, attrs[i] + (n - 1) * attrs[node->type.rank + i] + 1);
+  }
+}
+
+static bool is_member(sn_op op) {
+  return op == SN_OP_input || op == SN_OP_concat || op == SN_OP_pad || sn_op_is_elementwise(op);
+}
+
+static void find_sets_of(loop *l, const sn_graph *g, uint32_t base) {
+  set *sets = l->sets;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(g, id);
+    sets[base + id].parent = base + id;
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+      const sn_id x = sn_graph_inputs(g, id)[k];
+      const sn_op op = g->nodes[x].op;
+      if (!sn_op_is_elementwise(node->op)) /* slices are looked at when all cuts are known */
+        root(sets, base + x)->whole |= node->op != SN_OP_slice;
+      else if (is_member(op))
+        tie(sets, base + id, base + x);
+      else /* a view is as well read by its slices */
+        root(sets, base + id)->whole |= sn_op_describe(op)->kind > SN_CLASS_VIEW;
+    }
+    if (node->op == SN_OP_input)
+      tie(sets, base + id, l->slots + (uint32_t)*sn_graph_attrs(g, id));
+    else
+      cut_where_parts_meet(&sets[base + id], g, id);
+  }
+}
+
+/* Whether a slice takes elements of one part only; axis: of the slice. */
+static bool is_inside(const sn_graph *g, sn_id slice, const set *s, int axis) {
+  const sn_type *type = &g->nodes[slice].type;
+  const int64_t *attrs = sn_graph_attrs(g, slice);
+  if (!s->cuts || !sn_type_size(type)) return true;
+  const int64_t first = attrs[axis];
+  const int64_t last = first + (type->dims[axis] - 1) * attrs[type->rank + axis];
+  /* bits up to each of both: they differ by those in between */
+  return !((((2ull << first) - 1) ^ ((2ull << last) - 1)) & s->cuts);
+}
+
+static void keep_what_is_read_across(loop *l, const sn_graph *g, uint32_t base) {
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (g->nodes[id].op != SN_OP_slice) continue;
+    set *s = root(l->sets, base + *sn_graph_inputs(g, id));
+    s->whole = s->whole || !is_inside(g, id, s, s->axis);
+  }
+}
+
+static int count(uint64_t bits) {
+  int n = 0;
+  for (; bits; bits &= bits - 1) n++;
+  return n;
+}
+
+/* The set at that place, if it is cut. */
+static const set *cut_set(const loop *l, uint32_t at) {
+  const set *s = root(l->sets, at);
+  return s->carried && s->cuts && !s->whole ? s : NULL;
+}
+
+static const set *cut_result(const loop *l, size_t k) {
+  const bool whole = k >= l->c.n_carries && l->whole[k];
+  return whole ? NULL : cut_set(l, l->c.regions[0]->outputs[k]);
+}
+
+/* The set of the result that node id is, if that is cut. */
+static const set *cut_from(const state *s, sn_id id) {
+  if (s->from->nodes[id].op != SN_OP_result) return NULL;
+  const loop *l = s->loops[*sn_graph_inputs(s->from, id)];
+  return l ? cut_result(l, (size_t)*sn_graph_attrs(s->from, id)) : NULL;
+}
+
+static bool is_stack(const loop *l, size_t k) {
+  return k >= l->c.n_carries && k < l->c.n_carries + l->c.n_stacks;
+}
+
+/* A stack is cut if it comes so; else the rounds read slices of it. */
+static const set *cut_argument(const state *s, const loop *l, size_t k) {
+  if (is_stack(l, k) && !cut_from(s, l->x[k])) return NULL;
+  return cut_set(l, l->slots + (uint32_t)k);
+}
+
+static sn_status begin(const state *s, sn_id id, loop **out) {
+  const sn_graph *g = s->from;
+  const size_t n = g->nodes[id].n_inputs;
+  loop *l;
+  SN_TRY(sn_arena_alloc(g->arena, 1, sizeof *l, (void **)&l));
+  *l = (loop){.c = sn_graph_control(g, id), .x = sn_graph_inputs(g, id)};
+  for (uint32_t r = 0; r < l->c.n_regions; r++) l->slots += (uint32_t)l->c.regions[r]->n_nodes;
+  SN_TRY(sn_arena_alloc(g->arena, l->slots + n, sizeof *l->sets, (void **)&l->sets));
+  SN_TRY(sn_arena_alloc(g->arena, l->c.n_results, sizeof *l->whole, (void **)&l->whole));
+  SN_TRY(sn_arena_alloc(g->arena, l->c.n_results, sizeof *l->first, (void **)&l->first));
+  for (uint32_t k = 0; k < n; k++) {
+    const set *from = is_stack(l, k) ? cut_from(s, l->x[k]) : NULL;
+    set *slot = &l->sets[l->slots + k];
+    *slot = (set){.parent = l->slots + k};
+    if (from) *slot = (set){slot->parent, from->axis, from->cuts, false, true};
+    if (k >= l->c.n_carries) continue;
+    slot->carried = true;
+    slot->whole = sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS;
+  }
+  *out = l;
+  return SN_OK;
+}
+
+static void find_sets(const state *s, loop *l) {
+  const sn_graph *body = l->c.regions[0];
+  const uint32_t buffers = s->context->target->limits.buffers;
+  const uint32_t most = buffers / 2 < MOST_PARTS ? buffers / 2 : MOST_PARTS;
+  for (uint32_t r = 0; r < l->c.n_regions; r++)
+    find_sets_of(l, l->c.regions[r], r ? (uint32_t)body->n_nodes : 0);
+  for (uint32_t k = 0; k < l->c.n_carries; k++) {
+    set *slot = root(l->sets, l->slots + k);
+    slot->whole = slot->whole || !is_member(body->nodes[body->outputs[k]].op);
+    tie(l->sets, body->outputs[k], l->slots + k);
+  }
+  for (uint32_t r = 0; r < l->c.n_regions; r++)
+    keep_what_is_read_across(l, l->c.regions[r], r ? (uint32_t)body->n_nodes : 0);
+  for (uint32_t k = 0; k < l->c.n_carries; k++) {
+    set *slot = root(l->sets, l->slots + k);
+    slot->whole = slot->whole || count(slot->cuts) >= (int)most;
+  }
+}
+
+/* Marks a stack that node id reads as its input k, if it needs more of it than parts. */
+static void keep_if_read_across(const state *s, sn_id id, uint32_t k) {
+  const sn_graph *g = s->from;
+  const sn_id x = sn_graph_inputs(g, id)[k];
+  const set *made = cut_from(s, x);
+  const loop *reader = s->loops[id];
+  if (!made) return;
+  loop *maker = s->loops[*sn_graph_inputs(g, x)];
+  const bool by_parts = reader ? is_stack(reader, k) && cut_argument(s, reader, k)
+                               : g->nodes[id].op == SN_OP_slice && is_inside(g, id, made, made->axis + 1);
+  maker->whole[*sn_graph_attrs(g, x)] |= !by_parts;
+}
+
+/* Makers come before their readers, so what comes cut is known; then what is read of it. */
+static sn_status find_loops(state *s) {
+  const sn_graph *g = s->from;
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&s->live));
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *s->loops, (void **)&s->loops));
+  sn_graph_live(g, s->live);
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_op op = g->nodes[id].op;
+    s->loops[id] = NULL;
+    if (!s->live[id] || (op != SN_OP_scan && op != SN_OP_while_loop)) continue;
+    SN_TRY(begin(s, id, &s->loops[id]));
+    find_sets(s, s->loops[id]);
+  }
+  for (size_t k = 0; k < g->n_outputs; k++) {
+    const sn_id x = g->outputs[k];
+    if (cut_from(s, x)) s->loops[*sn_graph_inputs(g, x)]->whole[*sn_graph_attrs(g, x)] = true;
+  }
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    for (uint32_t k = 0; s->live[id] && k < g->nodes[id].n_inputs; k++)
+      keep_if_read_across(s, id, k);
+  return SN_OK;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Goes from a part to the next one: begins as one of no places at 0. */
+static bool next_part(const set *s, const sn_type *whole, int axis, sn_type *part, int64_t *at) {
+  *at += part->dims[axis];
+  int64_t end = *at + 1;
+  if (*at >= whole->dims[axis]) return false;
+  while (end < whole->dims[axis] && !(s->cuts >> end & 1)) end++;
+  part->dims[axis] = end - *at;
+  return true;
+}
+
+static sn_id put_together(sn_build *b, const sn_id *parts, size_t n, int axis) {
+  return sn_build_op(b, SN_OP_concat, parts, n, (int64_t[]){axis}, 1, NULL);
+}
+
+/* ---- a loop anew ----------------------------------------------------------------------------- */
+
+typedef struct remake {
+  const state *s;
+  const loop *l;
+  uint32_t base;        /* of the region's nodes among the slots */
+  const int64_t *first; /* per argument: the number of its first part */
+  sn_id **parts;        /* per node of the region, or NULL */
+} remake;
+
+/* Part of an input of a node, in the new region. */
+static sn_id part_of(sn_rewrite *r, sn_id x, const set *s, size_t i, int64_t at, sn_type type) {
+  const remake *m = r->user;
+  if (m->parts[x]) return m->parts[x][i];
+  type.dtype = r->from->nodes[x].type.dtype;
+  return sn_build_part(&r->to, SN_OP_slice, r->map[x], s->axis, at, 1, &type);
+}
+
+static sn_id rewrite_inside(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const remake *m = r->user;
+  const sn_node *node = sn_graph_node(r->from, id);
+  const int64_t *attrs = sn_graph_attrs(r->from, id);
+  const bool input = node->op == SN_OP_input;
+  const set *s = input                           ? cut_argument(m->s, m->l, (size_t)*attrs)
+                 : sn_op_is_elementwise(node->op) ? cut_set(m->l, m->base + id)
+                                                  : NULL;
+  int64_t number = input ? m->first[*attrs] : 0, at = 0;
+  sn_id parts[MOST_PLACES], in[SN_MAX_ARITY];
+  size_t n = 0;
+  (void)inputs;
+  if (!s) return input ? sn_build_op(&r->to, node->op, NULL, 0, &number, 1, &node->type) : SN_NONE;
+  sn_type type = node->type;
+  for (type.dims[s->axis] = 0; next_part(s, &node->type, s->axis, &type, &at); n++, number++) {
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      in[k] = part_of(r, sn_graph_inputs(r->from, id)[k], s, n, at, type);
+    parts[n] = sn_build_op(&r->to, node->op, in, node->n_inputs, input ? &number : attrs,
+                           node->n_attrs, &type);
+  }
+  if (!r->to.status)
+    r->to.status = sn_arena_alloc(r->from->arena, n, sizeof *parts, (void **)&m->parts[id]);
+  if (r->to.status) return SN_NONE;
+  memcpy(m->parts[id], parts, n * sizeof *parts);
+  return put_together(&r->to, parts, n, s->axis);
+}
+
+/* The region's results, parts of those that are cut. */
+static sn_status cut_outputs(const remake *m, const sn_graph *from, sn_graph *to) {
+  const sn_id *old = to->outputs;
+  sn_build b = sn_build_in(to);
+  size_t n = 0;
+  SN_TRY(sn_arena_alloc(to->arena, from->n_outputs * MOST_PLACES, sizeof *to->outputs,
+                        (void **)&to->outputs));
+  for (size_t k = 0; k < from->n_outputs; k++) {
+    const sn_id id = from->outputs[k];
+    const set *s = m->base ? NULL : cut_result(m->l, k);
+    sn_type type = from->nodes[id].type;
+    int64_t at = 0;
+    if (!m->base) m->l->first[k] = (uint32_t)n;
+    if (!s) to->outputs[n++] = old[k];
+    if (s) type.dims[s->axis] = 0;
+    for (size_t i = 0; s && next_part(s, &from->nodes[id].type, s->axis, &type, &at); i++)
+      to->outputs[n++] =
+          m->parts[id] ? m->parts[id][i] : sn_build_part(&b, SN_OP_slice, old[k], s->axis, at, 1, &type);
+  }
+  to->n_outputs = n;
+  return b.status;
+}
+
+static sn_status remake_region(remake *m, const sn_graph *from, size_t n_arguments,
+                               sn_graph *outside, int64_t *number) {
+  sn_graph to;
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *m->parts, (void **)&m->parts));
+  SN_TRY(sn_rewrite_graph(from, &to, from->arena, m->s->context->share, NULL, rewrite_inside, m));
+  SN_TRY(sn_graph_keep_regions(&to, from));
+  SN_TRY(cut_outputs(m, from, &to));
+  to.n_arguments = n_arguments;
+  return sn_graph_add_region(outside, &to, number);
+}
+
+/* What the new loop is given; n_of: carries, stacks, consts of it. */
+static sn_status cut_inputs(sn_rewrite *r, const loop *l, const sn_id *x, size_t n, int64_t *first,
+                            sn_id *inputs, int64_t *n_of) {
+  int64_t made = 0;
+  for (size_t k = 0; k < n; k++) {
+    const set *s = cut_argument(r->user, l, k);
+    const sn_type whole = *sn_build_type(&r->to, x[k]);
+    const int axis = s ? s->axis + is_stack(l, k) : 0;
+    sn_type type = whole;
+    int64_t at = 0;
+    first[k] = made;
+    if (!s) inputs[made++] = x[k];
+    if (s) type.dims[axis] = 0;
+    while (s && next_part(s, &whole, axis, &type, &at))
+      inputs[made++] = sn_build_part(&r->to, SN_OP_slice, x[k], axis, at, 1, &type);
+    n_of[k < l->c.n_carries ? 0 : is_stack(l, k) ? 1 : 2] += made - first[k];
+  }
+  return r->to.status;
+}
+
+static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out) {
+  const state *s = r->user;
+  const loop *l = s->loops[id];
+  const sn_node *node = sn_graph_node(r->from, id);
+  const size_t n = node->n_inputs;
+  int64_t attrs[SN_MAX_ATTRS], n_of[3] = {0}, *first;
+  sn_id *inputs;
+  SN_TRY(sn_arena_alloc(r->from->arena, n, sizeof *first, (void **)&first));
+  SN_TRY(sn_arena_alloc(r->from->arena, n * MOST_PLACES, sizeof *inputs, (void **)&inputs));
+  SN_TRY(cut_inputs(r, l, x, n, first, inputs, n_of));
+  const size_t n_inputs = (size_t)(n_of[0] + n_of[1] + n_of[2]);
+  memcpy(attrs, sn_graph_attrs(r->from, id), node->n_attrs * sizeof *attrs);
+  for (uint32_t k = 0; k < l->c.n_regions; k++) {
+    remake m = {.s = s, .l = l, .first = first};
+    if (k) m.base = (uint32_t)l->c.regions[0]->n_nodes;
+    SN_TRY(remake_region(&m, l->c.regions[k], n_inputs, r->to.graph, &attrs[k]));
+  }
+  attrs[l->c.n_regions] = n_of[0];
+  if (node->op == SN_OP_scan) attrs[2] = n_of[1];
+  *out = sn_build_op(&r->to, node->op, inputs, n_inputs, attrs, node->n_attrs, &node->type);
+  return n_inputs > n ? sn_note_rewrite(s->context, "planes", id, *out) : r->to.status;
+}
+
+static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *st = r->user;
+  const loop *l = st->loops[*sn_graph_inputs(r->from, id)];
+  const sn_type *whole = &r->from->nodes[id].type;
+  const size_t k = (size_t)*sn_graph_attrs(r->from, id);
+  if (!l) return SN_NONE;
+  const set *s = cut_result(l, k);
+  size_t number = l->first[k], n = 0;
+  if (!s) return sn_build_result(&r->to, *inputs, number, whole);
+  const int axis = s->axis + (k >= l->c.n_carries);
+  sn_id parts[MOST_PLACES];
+  sn_type type = *whole;
+  int64_t at = 0;
+  for (type.dims[axis] = 0; next_part(s, whole, axis, &type, &at); n++)
+    parts[n] = sn_build_result(&r->to, *inputs, number++, &type);
+  return put_together(&r->to, parts, n, axis);
+}
+
+static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *s = r->user;
+  const sn_op op = r->from->nodes[id].op;
+  sn_id out = SN_NONE;
+  if (op == SN_OP_result) return rewrite_result(r, id, inputs);
+  if (!sn_op_is_control(op)) return SN_NONE;
+  if (!s->loops[id]) return sn_rewrite_control(r, id, inputs);
+  r->to.status = remake_loop(r, id, inputs, &out);
+  return out;
+}
+
+sn_status sn_pass_planes(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  state s = {.context = context, .from = from};
+  if (!from->n_regions)
+    return sn_rewrite_graph(from, to, to->arena, context->share, NULL, NULL, NULL);
+  SN_TRY(find_loops(&s));
+  return sn_rewrite_graph(from, to, to->arena, context->share, s.live, rewrite_node, &s);
+}
