@@ -146,18 +146,33 @@ static sn_status find_needed(const state *s, family *f) {
   return SN_OK;
 }
 
+/* Marks what node id needs: a loop, by whose readers all have been, what its results need. */
+static sn_status mark_read(state *s, sn_id id) {
+  const sn_graph *g = s->from;
+  const sn_id *inputs = sn_graph_inputs(g, id);
+  const uint32_t number = s->family_of[id];
+  family *f = number ? &s->families[number - 1] : NULL;
+  if (f && f->first != id) {
+    s->live[f->first] = 1;
+    return SN_OK;
+  }
+  if (f) SN_TRY(find_needed(s, f));
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
+    if (!f || f->needed[k]) s->live[inputs[k]] = 1;
+  if (g->nodes[id].op == SN_OP_result && s->family_of[*inputs])
+    s->families[s->family_of[*inputs] - 1].used[s->result[*inputs][*sn_graph_attrs(g, id)]] = 1;
+  return SN_OK;
+}
+
 static sn_status find_used(state *s) {
   const sn_graph *g = s->from;
   for (size_t i = 0; i < s->n_families; i++)
     SN_TRY(
         sn_arena_alloc(g->arena, s->families[i].body.n_outputs, 1, (void **)&s->families[i].used));
-  for (sn_id id = 0; id < g->n_nodes; id++) {
-    if (!s->live[id] || g->nodes[id].op != SN_OP_result) continue;
-    const sn_id from = *sn_graph_inputs(g, id);
-    if (s->family_of[from])
-      s->families[s->family_of[from] - 1].used[s->result[from][*sn_graph_attrs(g, id)]] = 1;
-  }
-  for (size_t i = 0; i < s->n_families; i++) SN_TRY(find_needed(s, &s->families[i]));
+  memset(s->live, 0, g->n_nodes);
+  for (size_t k = 0; k < g->n_outputs; k++) s->live[g->outputs[k]] = 1;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;)
+    if (s->live[id]) SN_TRY(mark_read(s, id));
   return SN_OK;
 }
 
@@ -480,4 +495,8 @@ sn_status sn_pass_loops(const sn_pass_context *context, const sn_graph *from, sn
     return sn_rewrite_graph(from, to, to->arena, context->share, NULL, NULL, NULL);
   SN_TRY(find_families(&s));
   return sn_rewrite_graph(from, to, to->arena, context->share, s.live, rewrite_node, &s);
+}
+
+sn_status sn_pass_prune(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  return sn_pass_loops(context, from, to);
 }
