@@ -97,6 +97,13 @@ static sn_status run_pass(sn_compiling *c, sn_pass_fn *pass, const char *name) {
   return finish_stage(c, name, &c->graph);
 }
 
+static sn_status run_pass_of_table(sn_compiling *c, int number) {
+  const sn_pass_info *pass = &sn_pass_table[number];
+  if (!c->options.pass_on[number] || c->options.saved) return SN_OK;
+  return pass->of_control && !c->graph.n_regions ? finish_stage(c, pass->name, &c->graph)
+                                                 : run_pass(c, pass->run, pass->name);
+}
+
 static void free_turns(sn_compiling *c) {
   for (int i = 0; i < 2; i++) sn_arena_free(&c->turns[i]);
 }
@@ -270,10 +277,7 @@ static sn_status finish_program(sn_compiling *c) {
 static sn_status run_stage(sn_compiling *c) {
   const int pass = c->stage++ - 1;
   if (pass < 0) return take_traced(c);
-  if (pass < SN_PASS_COUNT)
-    return c->options.pass_on[pass] && !c->options.saved
-               ? run_pass(c, sn_pass_table[pass].run, sn_pass_table[pass].name)
-               : SN_OK;
+  if (pass < SN_PASS_COUNT) return run_pass_of_table(c, pass);
   if (pass == SN_PASS_COUNT) return cut_groups(c, &c->graph, false);
   if (pass == SN_PASS_COUNT + 1) return plan_steps(c);
   return finish_program(c);

@@ -491,8 +491,6 @@ static sn_status find_families(state *s) {
 
 sn_status sn_pass_loops(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   state s = {.from = from};
-  if (!from->n_regions)
-    return sn_rewrite_graph(from, to, to->arena, context->share, NULL, NULL, NULL);
   SN_TRY(find_families(&s));
   return sn_rewrite_graph(from, to, to->arena, context->share, s.live, rewrite_node, &s);
 }

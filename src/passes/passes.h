@@ -28,11 +28,11 @@ typedef struct sn_pass_context {
  * meanwhile is in from's arena. */
 typedef sn_status sn_pass_fn(const sn_pass_context *context, const sn_graph *from, sn_graph *to);
 
-#define PASS(name, on, readable, doc) sn_pass_fn sn_pass_##name;
+#define PASS(name, on, readable, of_control, doc) sn_pass_fn sn_pass_##name;
 #include "passes/passes.def"
 
 enum {
-#define PASS(name, on, readable, doc) SN_PASS_##name,
+#define PASS(name, on, readable, of_control, doc) SN_PASS_##name,
 #include "passes/passes.def"
   SN_PASS_COUNT
 };
@@ -50,6 +50,7 @@ typedef struct sn_pass_info {
   sn_pass_fn *run;
   bool on;
   bool readable;
+  bool of_control; /* a graph without control flow stays as it is */
   const char *doc;
 } sn_pass_info;
 

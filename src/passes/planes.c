@@ -18,10 +18,10 @@
 #include "build/rewrite.h"
 #include "passes/rewrite_rules.h"
 
-/* Of a carry: with fewer, what is saved is no more than what more kernels cost. */
-#define LEAST_ELEMENTS 1024
+/* Of a carry: smaller ones stay in registers, however they lie. */
+#define LEAST_ELEMENTS 64
 #define MOST_PARTS 16
-/* Places along the axis that is cut: bits. */
+/* Along the axis that is cut, where cuts are bits. */
 #define MOST_PLACES 64
 
 typedef struct set {
@@ -29,15 +29,16 @@ typedef struct set {
   int axis;        /* that is cut */
   uint64_t cuts;   /* bit i: a part begins at place i > 0 */
   bool whole;      /* it must stay so */
-  bool carried;    /* it has an argument that is cut if it is */
+  bool carried;    /* it has a carry */
+  bool stacked;    /* it has a stack that comes cut */
 } set;
 
 typedef struct loop {
   sn_control c;
   const sn_id *x;
-  set *sets;      /* per node of the body, of the test behind it, then per argument */
-  uint32_t slots; /* those of arguments begin here */
-  bool *whole;    /* per result: stacks of which somebody reads more than parts */
+  set *sets;       /* per node of the body, of the test behind it, then per argument */
+  uint32_t slots;  /* those of arguments begin here */
+  bool *whole;     /* per result: a stack of which somebody reads more than parts */
   uint32_t *first; /* per result: the number of its first part in the new loop */
 } loop;
 
@@ -67,14 +68,14 @@ static void tie(set *sets, uint32_t a, uint32_t b) {
   from->parent = to->parent;
   to->whole = to->whole || from->whole;
   to->carried = to->carried || from->carried;
+  to->stacked = to->stacked || from->stacked;
   cut(to, from->axis, from->cuts);
 }
 
 static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
-  if (type->dims[axis] > MOST_PLACES)
-    s->whole = true;
-  else if (at > 0 && at < type->dims[axis])
-    cut(s, axis, (uint64_t)1 << at);
+  if (at <= 0 || at >= type->dims[axis]) return;
+  s->whole = s->whole || at >= MOST_PLACES;
+  if (!s->whole) cut(s, axis, (uint64_t)1 << at);
 }
 
 /* Where what node id puts together meets. */
@@ -96,7 +97,14 @@ static bool is_member(sn_op op) {
   return op == SN_OP_input || op == SN_OP_concat || op == SN_OP_pad || sn_op_is_elementwise(op);
 }
 
-static void find_sets_of(loop *l, const sn_graph *g, uint32_t base) {
+/* Where a region's nodes are among the sets. */
+static uint32_t base_of(const loop *l, uint32_t region) {
+  return region ? (uint32_t)l->c.regions[0]->n_nodes : 0;
+}
+
+static void find_sets_of(loop *l, uint32_t region) {
+  const sn_graph *g = l->c.regions[region];
+  const uint32_t base = base_of(l, region);
   set *sets = l->sets;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
@@ -129,16 +137,17 @@ static bool is_inside(const sn_graph *g, sn_id slice, const set *s, int axis) {
   return !((((2ull << first) - 1) ^ ((2ull << last) - 1)) & s->cuts);
 }
 
-static void keep_what_is_read_across(loop *l, const sn_graph *g, uint32_t base) {
+static void keep_what_is_read_across(loop *l, uint32_t region) {
+  const sn_graph *g = l->c.regions[region];
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (g->nodes[id].op != SN_OP_slice) continue;
-    set *s = root(l->sets, base + *sn_graph_inputs(g, id));
+    set *s = root(l->sets, base_of(l, region) + *sn_graph_inputs(g, id));
     s->whole = s->whole || !is_inside(g, id, s, s->axis);
   }
 }
 
-static int count(uint64_t bits) {
-  int n = 0;
+static uint32_t count(uint64_t bits) {
+  uint32_t n = 0;
   for (; bits; bits &= bits - 1) n++;
   return n;
 }
@@ -146,7 +155,7 @@ static int count(uint64_t bits) {
 /* The set at that place, if it is cut. */
 static const set *cut_set(const loop *l, uint32_t at) {
   const set *s = root(l->sets, at);
-  return s->carried && s->cuts && !s->whole ? s : NULL;
+  return (s->carried || s->stacked) && s->cuts && !s->whole ? s : NULL;
 }
 
 static const set *cut_result(const loop *l, size_t k) {
@@ -182,34 +191,42 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
   SN_TRY(sn_arena_alloc(g->arena, l->c.n_results, sizeof *l->whole, (void **)&l->whole));
   SN_TRY(sn_arena_alloc(g->arena, l->c.n_results, sizeof *l->first, (void **)&l->first));
   for (uint32_t k = 0; k < n; k++) {
+    const bool carry = k < l->c.n_carries;
     const set *from = is_stack(l, k) ? cut_from(s, l->x[k]) : NULL;
     set *slot = &l->sets[l->slots + k];
-    *slot = (set){.parent = l->slots + k};
-    if (from) *slot = (set){slot->parent, from->axis, from->cuts, false, true};
-    if (k >= l->c.n_carries) continue;
-    slot->carried = true;
-    slot->whole = sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS;
+    if (from) *slot = (set){.axis = from->axis, .cuts = from->cuts, .stacked = true};
+    slot->parent = l->slots + k;
+    slot->carried = carry;
+    slot->whole = carry && sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS;
   }
   *out = l;
   return SN_OK;
 }
 
-static void find_sets(const state *s, loop *l) {
+/* Carries are on both sides of the body. What stacks alone are made of is put together again for a stack. */
+static void tie_results(loop *l) {
   const sn_graph *body = l->c.regions[0];
-  const uint32_t buffers = s->context->target->limits.buffers;
-  const uint32_t most = buffers / 2 < MOST_PARTS ? buffers / 2 : MOST_PARTS;
-  for (uint32_t r = 0; r < l->c.n_regions; r++)
-    find_sets_of(l, l->c.regions[r], r ? (uint32_t)body->n_nodes : 0);
   for (uint32_t k = 0; k < l->c.n_carries; k++) {
     set *slot = root(l->sets, l->slots + k);
     slot->whole = slot->whole || !is_member(body->nodes[body->outputs[k]].op);
     tie(l->sets, body->outputs[k], l->slots + k);
   }
-  for (uint32_t r = 0; r < l->c.n_regions; r++)
-    keep_what_is_read_across(l, l->c.regions[r], r ? (uint32_t)body->n_nodes : 0);
+  for (size_t k = l->c.n_carries; k < l->c.n_results; k++) {
+    set *s = root(l->sets, body->outputs[k]);
+    s->whole = s->whole || !s->carried;
+  }
+}
+
+static void find_sets(const state *s, loop *l) {
+  const uint32_t buffers =
+      s->context->target->limits.buffers / 2; /* for what a round reads, and what it writes */
+  for (uint32_t r = 0; r < l->c.n_regions; r++) find_sets_of(l, r);
+  tie_results(l);
+  for (uint32_t r = 0; r < l->c.n_regions; r++) keep_what_is_read_across(l, r);
   for (uint32_t k = 0; k < l->c.n_carries; k++) {
     set *slot = root(l->sets, l->slots + k);
-    slot->whole = slot->whole || count(slot->cuts) >= (int)most;
+    const uint32_t parts = 1 + count(slot->cuts);
+    slot->whole = slot->whole || parts > MOST_PARTS || parts > buffers;
   }
 }
 
@@ -221,8 +238,9 @@ static void keep_if_read_across(const state *s, sn_id id, uint32_t k) {
   const loop *reader = s->loops[id];
   if (!made) return;
   loop *maker = s->loops[*sn_graph_inputs(g, x)];
-  const bool by_parts = reader ? is_stack(reader, k) && cut_argument(s, reader, k)
-                               : g->nodes[id].op == SN_OP_slice && is_inside(g, id, made, made->axis + 1);
+  const bool by_parts =
+      reader ? is_stack(reader, k) && cut_argument(s, reader, k)
+             : g->nodes[id].op == SN_OP_slice && is_inside(g, id, made, made->axis + 1);
   maker->whole[*sn_graph_attrs(g, x)] |= !by_parts;
 }
 
@@ -270,7 +288,7 @@ static sn_id put_together(sn_build *b, const sn_id *parts, size_t n, int axis) {
 typedef struct remake {
   const state *s;
   const loop *l;
-  uint32_t base;        /* of the region's nodes among the slots */
+  uint32_t region;      /* of the loop's */
   const int64_t *first; /* per argument: the number of its first part */
   sn_id **parts;        /* per node of the region, or NULL */
 } remake;
@@ -288,8 +306,8 @@ static sn_id rewrite_inside(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const sn_node *node = sn_graph_node(r->from, id);
   const int64_t *attrs = sn_graph_attrs(r->from, id);
   const bool input = node->op == SN_OP_input;
-  const set *s = input                           ? cut_argument(m->s, m->l, (size_t)*attrs)
-                 : sn_op_is_elementwise(node->op) ? cut_set(m->l, m->base + id)
+  const set *s = input                            ? cut_argument(m->s, m->l, (size_t)*attrs)
+                 : sn_op_is_elementwise(node->op) ? cut_set(m->l, base_of(m->l, m->region) + id)
                                                   : NULL;
   int64_t number = input ? m->first[*attrs] : 0, at = 0;
   sn_id parts[MOST_PLACES], in[SN_MAX_ARITY];
@@ -319,22 +337,23 @@ static sn_status cut_outputs(const remake *m, const sn_graph *from, sn_graph *to
                         (void **)&to->outputs));
   for (size_t k = 0; k < from->n_outputs; k++) {
     const sn_id id = from->outputs[k];
-    const set *s = m->base ? NULL : cut_result(m->l, k);
+    const set *s = m->region ? NULL : cut_result(m->l, k);
     sn_type type = from->nodes[id].type;
     int64_t at = 0;
-    if (!m->base) m->l->first[k] = (uint32_t)n;
+    if (!m->region) m->l->first[k] = (uint32_t)n;
     if (!s) to->outputs[n++] = old[k];
     if (s) type.dims[s->axis] = 0;
     for (size_t i = 0; s && next_part(s, &from->nodes[id].type, s->axis, &type, &at); i++)
-      to->outputs[n++] =
-          m->parts[id] ? m->parts[id][i] : sn_build_part(&b, SN_OP_slice, old[k], s->axis, at, 1, &type);
+      to->outputs[n++] = m->parts[id]
+                             ? m->parts[id][i]
+                             : sn_build_part(&b, SN_OP_slice, old[k], s->axis, at, 1, &type);
   }
   to->n_outputs = n;
   return b.status;
 }
 
-static sn_status remake_region(remake *m, const sn_graph *from, size_t n_arguments,
-                               sn_graph *outside, int64_t *number) {
+static sn_status remake_region(remake *m, size_t n_arguments, sn_graph *outside, int64_t *number) {
+  const sn_graph *from = m->l->c.regions[m->region];
   sn_graph to;
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *m->parts, (void **)&m->parts));
   SN_TRY(sn_rewrite_graph(from, &to, from->arena, m->s->context->share, NULL, rewrite_inside, m));
@@ -377,9 +396,8 @@ static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out
   const size_t n_inputs = (size_t)(n_of[0] + n_of[1] + n_of[2]);
   memcpy(attrs, sn_graph_attrs(r->from, id), node->n_attrs * sizeof *attrs);
   for (uint32_t k = 0; k < l->c.n_regions; k++) {
-    remake m = {.s = s, .l = l, .first = first};
-    if (k) m.base = (uint32_t)l->c.regions[0]->n_nodes;
-    SN_TRY(remake_region(&m, l->c.regions[k], n_inputs, r->to.graph, &attrs[k]));
+    remake m = {.s = s, .l = l, .region = k, .first = first};
+    SN_TRY(remake_region(&m, n_inputs, r->to.graph, &attrs[k]));
   }
   attrs[l->c.n_regions] = n_of[0];
   if (node->op == SN_OP_scan) attrs[2] = n_of[1];
@@ -418,8 +436,6 @@ static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
 
 sn_status sn_pass_planes(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   state s = {.context = context, .from = from};
-  if (!from->n_regions)
-    return sn_rewrite_graph(from, to, to->arena, context->share, NULL, NULL, NULL);
   SN_TRY(find_loops(&s));
   return sn_rewrite_graph(from, to, to->arena, context->share, s.live, rewrite_node, &s);
 }
