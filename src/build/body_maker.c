@@ -75,19 +75,10 @@ static void number_kind(closing *c, sn_argument_kind kind, bool all) {
 
 static sn_status emit(closing *c, sn_id id, sn_graph *out) {
   const sn_graph *g = &c->m->graph;
-  const sn_node *node = sn_graph_node(g, id);
-  int64_t attrs[SN_MAX_ATTRS];
-  if (node->op == SN_OP_input || is_saved(c, id)) {
-    const int64_t number = c->number[id];
-    return sn_graph_append(out, SN_OP_input, NULL, 0, &number, 1, &node->type, &c->map[id]);
-  }
-  sn_id *inputs;
-  SN_TRY(sn_arena_alloc(g->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
-  for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = c->map[sn_graph_inputs(g, id)[k]];
-  SN_TRY(sn_graph_take_regions(out, g, node->op, sn_graph_attrs(g, id), node->n_attrs, attrs));
-  out->origin = node->origin;
-  return sn_graph_append(out, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
-                         &c->map[id]);
+  const int64_t number = c->number[id];
+  if (g->nodes[id].op != SN_OP_input && !is_saved(c, id))
+    return sn_graph_take_node(out, g, id, c->map, &c->map[id]);
+  return sn_graph_append(out, SN_OP_input, NULL, 0, &number, 1, &g->nodes[id].type, &c->map[id]);
 }
 
 sn_status sn_body_close(sn_body_maker *m, const uint8_t *saved, bool prune, sn_graph *out,

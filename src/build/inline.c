@@ -13,6 +13,20 @@ sn_status sn_graph_take_regions(sn_graph *graph, const sn_graph *from, sn_op op,
   return SN_OK;
 }
 
+sn_status sn_graph_take_node(sn_graph *graph, const sn_graph *from, sn_id id, const sn_id *map,
+                             sn_id *out) {
+  const sn_node *node = sn_graph_node(from, id);
+  int64_t attrs[SN_MAX_ATTRS];
+  sn_id *inputs;
+  SN_TRY(sn_arena_alloc(from->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+  for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(from, id)[k]];
+  SN_TRY(
+      sn_graph_take_regions(graph, from, node->op, sn_graph_attrs(from, id), node->n_attrs, attrs));
+  graph->origin = node->origin;
+  return sn_graph_append(graph, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
+                         out);
+}
+
 /* The attributes as a builder names regions. */
 static sn_status name_regions(sn_build *b, const sn_graph *from, sn_id id,
                               int64_t named[SN_MAX_ATTRS]) {

@@ -258,19 +258,9 @@ static void mark_body(const remake *m) {
 
 static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, sn_id *out) {
   const sn_graph *body = &m->f->body;
-  const sn_node *node = sn_graph_node(body, id);
-  int64_t attrs[SN_MAX_ATTRS];
-  sn_id *inputs;
-  if (is_needless_barrier(m, id)) {
-    *out = map[*sn_graph_inputs(body, id)];
-    return SN_OK;
-  }
-  SN_TRY(sn_arena_alloc(body->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
-  for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(body, id)[k]];
-  SN_TRY(sn_graph_take_regions(to, body, node->op, sn_graph_attrs(body, id), node->n_attrs, attrs));
-  to->origin = node->origin;
-  return sn_graph_append(to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
-                         out);
+  if (!is_needless_barrier(m, id)) return sn_graph_take_node(to, body, id, map, out);
+  *out = map[*sn_graph_inputs(body, id)];
+  return SN_OK;
 }
 
 /* The constants' nodes before the loop, and what is made of them as far as something hoisted needs it. */

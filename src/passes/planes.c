@@ -269,14 +269,19 @@ static sn_status find_loops(state *s) {
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Goes from a part to the next one: begins as one of no places at 0. */
-static bool next_part(const set *s, const sn_type *whole, int axis, sn_type *part, int64_t *at) {
-  *at += part->dims[axis];
-  int64_t end = *at + 1;
-  if (*at >= whole->dims[axis]) return false;
-  while (end < whole->dims[axis] && !(s->cuts >> end & 1)) end++;
-  part->dims[axis] = end - *at;
-  return true;
+/* The parts of a value of type `whole` along an axis: slices of x, or arguments or results of x from a number on. */
+static size_t make_parts(sn_build *b, sn_op op, sn_id x, int64_t number, const sn_type *whole,
+                         const set *s, int axis, sn_id *parts) {
+  sn_type type = *whole;
+  size_t n = 0;
+  for (int64_t at = 0, end = 0; end < whole->dims[axis]; at = end, number++) {
+    do end++;
+    while (end < whole->dims[axis] && !(s->cuts >> end & 1));
+    type.dims[axis] = end - at;
+    parts[n++] = op == SN_OP_slice ? sn_build_part(b, op, x, axis, at, 1, &type)
+                                   : sn_build_op(b, op, &x, op == SN_OP_result, &number, 1, &type);
+  }
+  return n;
 }
 
 static sn_id put_together(sn_build *b, const sn_id *parts, size_t n, int axis) {
@@ -293,60 +298,73 @@ typedef struct remake {
   sn_id **parts;        /* per node of the region, or NULL */
 } remake;
 
-/* Part of an input of a node, in the new region. */
-static sn_id part_of(sn_rewrite *r, sn_id x, const set *s, size_t i, int64_t at, sn_type type) {
-  const remake *m = r->user;
-  if (m->parts[x]) return m->parts[x][i];
-  type.dtype = r->from->nodes[x].type.dtype;
-  return sn_build_part(&r->to, SN_OP_slice, r->map[x], s->axis, at, 1, &type);
+static void keep_parts(const remake *m, sn_build *b, sn_id id, const sn_id *parts, size_t n) {
+  if (!b->status) b->status = sn_arena_alloc(b->arena, n, sizeof *parts, (void **)&m->parts[id]);
+  if (!b->status) memcpy(m->parts[id], parts, n * sizeof *parts);
+}
+
+/* Of node id of the region, which is `whole` in the new one. */
+static const sn_id *parts_of(const remake *m, sn_build *b, sn_id id, sn_id whole, const set *s) {
+  sn_id parts[MOST_PLACES];
+  if (!m->parts[id] && !b->status) {
+    const sn_type type = *sn_build_type(b, whole);
+    keep_parts(m, b, id, parts, make_parts(b, SN_OP_slice, whole, 0, &type, s, s->axis, parts));
+  }
+  return m->parts[id];
+}
+
+static size_t cut_elementwise(sn_rewrite *r, sn_id id, const sn_id *inputs, const set *s,
+                              sn_id *parts) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  const sn_id *x[SN_MAX_ARITY];
+  const size_t n = 1 + count(s->cuts);
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    x[k] = parts_of(r->user, &r->to, sn_graph_inputs(r->from, id)[k], inputs[k], s);
+  for (size_t i = 0; i < n && !r->to.status; i++) {
+    sn_id in[SN_MAX_ARITY];
+    sn_type type = *sn_build_type(&r->to, x[0][i]);
+    type.dtype = node->type.dtype;
+    for (uint32_t k = 0; k < node->n_inputs; k++) in[k] = x[k][i];
+    parts[i] = sn_build_op(&r->to, node->op, in, node->n_inputs, sn_graph_attrs(r->from, id),
+                           node->n_attrs, &type);
+  }
+  return n;
 }
 
 static sn_id rewrite_inside(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const remake *m = r->user;
   const sn_node *node = sn_graph_node(r->from, id);
-  const int64_t *attrs = sn_graph_attrs(r->from, id);
-  const bool input = node->op == SN_OP_input;
-  const set *s = input                            ? cut_argument(m->s, m->l, (size_t)*attrs)
-                 : sn_op_is_elementwise(node->op) ? cut_set(m->l, base_of(m->l, m->region) + id)
-                                                  : NULL;
-  int64_t number = input ? m->first[*attrs] : 0, at = 0;
-  sn_id parts[MOST_PLACES], in[SN_MAX_ARITY];
-  size_t n = 0;
-  (void)inputs;
-  if (!s) return input ? sn_build_op(&r->to, node->op, NULL, 0, &number, 1, &node->type) : SN_NONE;
-  sn_type type = node->type;
-  for (type.dims[s->axis] = 0; next_part(s, &node->type, s->axis, &type, &at); n++, number++) {
-    for (uint32_t k = 0; k < node->n_inputs; k++)
-      in[k] = part_of(r, sn_graph_inputs(r->from, id)[k], s, n, at, type);
-    parts[n] = sn_build_op(&r->to, node->op, in, node->n_inputs, input ? &number : attrs,
-                           node->n_attrs, &type);
+  const set *s = NULL;
+  sn_id parts[MOST_PLACES];
+  size_t n;
+  if (node->op == SN_OP_input) {
+    const size_t k = (size_t)*sn_graph_attrs(r->from, id);
+    s = cut_argument(m->s, m->l, k);
+    if (!s) return sn_build_op(&r->to, node->op, NULL, 0, &m->first[k], 1, &node->type);
+    n = make_parts(&r->to, node->op, SN_NONE, m->first[k], &node->type, s, s->axis, parts);
+  } else {
+    if (sn_op_is_elementwise(node->op)) s = cut_set(m->l, base_of(m->l, m->region) + id);
+    if (!s) return SN_NONE;
+    n = cut_elementwise(r, id, inputs, s, parts);
   }
-  if (!r->to.status)
-    r->to.status = sn_arena_alloc(r->from->arena, n, sizeof *parts, (void **)&m->parts[id]);
-  if (r->to.status) return SN_NONE;
-  memcpy(m->parts[id], parts, n * sizeof *parts);
+  keep_parts(m, &r->to, id, parts, n);
   return put_together(&r->to, parts, n, s->axis);
 }
 
-/* The region's results, parts of those that are cut. */
-static sn_status cut_outputs(const remake *m, const sn_graph *from, sn_graph *to) {
+/* The body's results, parts of those that are cut. */
+static sn_status cut_outputs(const remake *m, sn_graph *to) {
+  const sn_graph *from = m->l->c.regions[0];
   const sn_id *old = to->outputs;
   sn_build b = sn_build_in(to);
   size_t n = 0;
-  SN_TRY(sn_arena_alloc(to->arena, from->n_outputs * MOST_PLACES, sizeof *to->outputs,
-                        (void **)&to->outputs));
-  for (size_t k = 0; k < from->n_outputs; k++) {
-    const sn_id id = from->outputs[k];
-    const set *s = m->region ? NULL : cut_result(m->l, k);
-    sn_type type = from->nodes[id].type;
-    int64_t at = 0;
-    if (!m->region) m->l->first[k] = (uint32_t)n;
-    if (!s) to->outputs[n++] = old[k];
-    if (s) type.dims[s->axis] = 0;
-    for (size_t i = 0; s && next_part(s, &from->nodes[id].type, s->axis, &type, &at); i++)
-      to->outputs[n++] = m->parts[id]
-                             ? m->parts[id][i]
-                             : sn_build_part(&b, SN_OP_slice, old[k], s->axis, at, 1, &type);
+  SN_TRY(
+      sn_arena_alloc(to->arena, from->n_outputs * MOST_PLACES, sizeof *old, (void **)&to->outputs));
+  for (size_t k = 0; k < from->n_outputs && !b.status; k++) {
+    const set *s = cut_result(m->l, k);
+    const sn_id *parts = s ? parts_of(m, &b, from->outputs[k], old[k], s) : &old[k];
+    m->l->first[k] = (uint32_t)n;
+    for (size_t i = 0; i < (s ? 1 + count(s->cuts) : 1) && !b.status; i++)
+      to->outputs[n++] = parts[i];
   }
   to->n_outputs = n;
   return b.status;
@@ -358,29 +376,9 @@ static sn_status remake_region(remake *m, size_t n_arguments, sn_graph *outside,
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *m->parts, (void **)&m->parts));
   SN_TRY(sn_rewrite_graph(from, &to, from->arena, m->s->context->share, NULL, rewrite_inside, m));
   SN_TRY(sn_graph_keep_regions(&to, from));
-  SN_TRY(cut_outputs(m, from, &to));
+  if (!m->region) SN_TRY(cut_outputs(m, &to));
   to.n_arguments = n_arguments;
   return sn_graph_add_region(outside, &to, number);
-}
-
-/* What the new loop is given; n_of: carries, stacks, consts of it. */
-static sn_status cut_inputs(sn_rewrite *r, const loop *l, const sn_id *x, size_t n, int64_t *first,
-                            sn_id *inputs, int64_t *n_of) {
-  int64_t made = 0;
-  for (size_t k = 0; k < n; k++) {
-    const set *s = cut_argument(r->user, l, k);
-    const sn_type whole = *sn_build_type(&r->to, x[k]);
-    const int axis = s ? s->axis + is_stack(l, k) : 0;
-    sn_type type = whole;
-    int64_t at = 0;
-    first[k] = made;
-    if (!s) inputs[made++] = x[k];
-    if (s) type.dims[axis] = 0;
-    while (s && next_part(s, &whole, axis, &type, &at))
-      inputs[made++] = sn_build_part(&r->to, SN_OP_slice, x[k], axis, at, 1, &type);
-    n_of[k < l->c.n_carries ? 0 : is_stack(l, k) ? 1 : 2] += made - first[k];
-  }
-  return r->to.status;
 }
 
 static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out) {
@@ -388,38 +386,44 @@ static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out
   const loop *l = s->loops[id];
   const sn_node *node = sn_graph_node(r->from, id);
   const size_t n = node->n_inputs;
-  int64_t attrs[SN_MAX_ATTRS], n_of[3] = {0}, *first;
+  int64_t attrs[SN_MAX_ATTRS], *first;
+  size_t made = 0;
   sn_id *inputs;
-  SN_TRY(sn_arena_alloc(r->from->arena, n, sizeof *first, (void **)&first));
+  SN_TRY(sn_arena_alloc(r->from->arena, n + 1, sizeof *first, (void **)&first));
   SN_TRY(sn_arena_alloc(r->from->arena, n * MOST_PLACES, sizeof *inputs, (void **)&inputs));
-  SN_TRY(cut_inputs(r, l, x, n, first, inputs, n_of));
-  const size_t n_inputs = (size_t)(n_of[0] + n_of[1] + n_of[2]);
+  for (size_t k = 0; k < n; k++) {
+    const set *cut = cut_argument(s, l, k);
+    first[k] = (int64_t)made;
+    if (cut)
+      made += make_parts(&r->to, SN_OP_slice, x[k], 0, &r->from->nodes[l->x[k]].type, cut,
+                         cut->axis + is_stack(l, k), inputs + made);
+    else
+      inputs[made++] = x[k];
+  }
+  first[n] = (int64_t)made;
   memcpy(attrs, sn_graph_attrs(r->from, id), node->n_attrs * sizeof *attrs);
   for (uint32_t k = 0; k < l->c.n_regions; k++) {
     remake m = {.s = s, .l = l, .region = k, .first = first};
-    SN_TRY(remake_region(&m, n_inputs, r->to.graph, &attrs[k]));
+    SN_TRY(remake_region(&m, made, r->to.graph, &attrs[k]));
   }
-  attrs[l->c.n_regions] = n_of[0];
-  if (node->op == SN_OP_scan) attrs[2] = n_of[1];
-  *out = sn_build_op(&r->to, node->op, inputs, n_inputs, attrs, node->n_attrs, &node->type);
-  return n_inputs > n ? sn_note_rewrite(s->context, "planes", id, *out) : r->to.status;
+  const int64_t carries = attrs[l->c.n_regions] = first[l->c.n_carries];
+  if (node->op == SN_OP_scan) attrs[2] = first[l->c.n_carries + l->c.n_stacks] - carries;
+  *out = sn_build_op(&r->to, node->op, inputs, made, attrs, node->n_attrs, &node->type);
+  if (r->to.status) return r->to.status;
+  return made > n ? sn_note_rewrite(s->context, "planes", id, *out) : SN_OK;
 }
 
 static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *st = r->user;
   const loop *l = st->loops[*sn_graph_inputs(r->from, id)];
-  const sn_type *whole = &r->from->nodes[id].type;
+  const sn_type *type = &r->from->nodes[id].type;
   const size_t k = (size_t)*sn_graph_attrs(r->from, id);
+  sn_id parts[MOST_PLACES];
   if (!l) return SN_NONE;
   const set *s = cut_result(l, k);
-  size_t number = l->first[k], n = 0;
-  if (!s) return sn_build_result(&r->to, *inputs, number, whole);
+  if (!s) return sn_build_result(&r->to, *inputs, l->first[k], type);
   const int axis = s->axis + (k >= l->c.n_carries);
-  sn_id parts[MOST_PLACES];
-  sn_type type = *whole;
-  int64_t at = 0;
-  for (type.dims[axis] = 0; next_part(s, whole, axis, &type, &at); n++)
-    parts[n] = sn_build_result(&r->to, *inputs, number++, &type);
+  const size_t n = make_parts(&r->to, SN_OP_result, *inputs, l->first[k], type, s, axis, parts);
   return put_together(&r->to, parts, n, axis);
 }
 
