@@ -27,6 +27,7 @@
 typedef struct set {
   uint32_t parent; /* of the root, which has the rest: itself */
   int axis;        /* that is cut */
+  uint32_t work;   /* elementwise ops */
   uint64_t cuts;   /* bit i: a part begins at place i > 0 */
   bool whole;      /* it must stay so */
   bool carried;    /* it has a carry */
@@ -69,6 +70,7 @@ static void tie(set *sets, uint32_t a, uint32_t b) {
   to->whole = to->whole || from->whole;
   to->carried = to->carried || from->carried;
   to->stacked = to->stacked || from->stacked;
+  to->work += from->work;
   cut(to, from->axis, from->cuts);
 }
 
@@ -108,7 +110,7 @@ static void find_sets_of(loop *l, uint32_t region) {
   set *sets = l->sets;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
-    sets[base + id].parent = base + id;
+    sets[base + id] = (set){.parent = base + id, .work = sn_op_is_elementwise(node->op)};
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       const sn_id x = sn_graph_inputs(g, id)[k];
       const sn_op op = g->nodes[x].op;
@@ -217,16 +219,20 @@ static void tie_results(loop *l) {
   }
 }
 
+/* A round reads and writes each part. Where the ops for all of them are many more than fit in a kernel, what these hand to
+ * each other costs as much as is saved, and compiling more. */
+static bool is_too_much(const set *s, const sn_target_limits *limits) {
+  const uint32_t parts = 1 + count(s->cuts);
+  return parts > MOST_PARTS || parts > limits->buffers / 2 || s->work * parts > 2 * limits->nodes;
+}
+
 static void find_sets(const state *s, loop *l) {
-  const uint32_t buffers =
-      s->context->target->limits.buffers / 2; /* for what a round reads, and what it writes */
   for (uint32_t r = 0; r < l->c.n_regions; r++) find_sets_of(l, r);
   tie_results(l);
   for (uint32_t r = 0; r < l->c.n_regions; r++) keep_what_is_read_across(l, r);
-  for (uint32_t k = 0; k < l->c.n_carries; k++) {
+  for (uint32_t k = 0; k < l->c.n_carries + l->c.n_stacks; k++) {
     set *slot = root(l->sets, l->slots + k);
-    const uint32_t parts = 1 + count(slot->cuts);
-    slot->whole = slot->whole || parts > MOST_PARTS || parts > buffers;
+    slot->whole = slot->whole || is_too_much(slot, &s->context->target->limits);
   }
 }
 
@@ -409,8 +415,17 @@ static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out
   const int64_t carries = attrs[l->c.n_regions] = first[l->c.n_carries];
   if (node->op == SN_OP_scan) attrs[2] = first[l->c.n_carries + l->c.n_stacks] - carries;
   *out = sn_build_op(&r->to, node->op, inputs, made, attrs, node->n_attrs, &node->type);
-  if (r->to.status) return r->to.status;
-  return made > n ? sn_note_rewrite(s->context, "planes", id, *out) : SN_OK;
+  return r->to.status;
+}
+
+/* an array of structs that a loop carries is an array for each field */
+static sn_id planes_of_structs(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *s = r->user;
+  sn_id made = SN_NONE;
+  r->to.status = remake_loop(r, id, inputs, &made);
+  if (!r->to.status && r->to.graph->nodes[made].n_inputs > r->from->nodes[id].n_inputs)
+    r->to.status = sn_note_rewrite(s->context, "planes_of_structs", id, made);
+  return made;
 }
 
 static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
@@ -430,12 +445,9 @@ static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
 static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *s = r->user;
   const sn_op op = r->from->nodes[id].op;
-  sn_id out = SN_NONE;
   if (op == SN_OP_result) return rewrite_result(r, id, inputs);
-  if (!sn_op_is_control(op)) return SN_NONE;
-  if (!s->loops[id]) return sn_rewrite_control(r, id, inputs);
-  r->to.status = remake_loop(r, id, inputs, &out);
-  return out;
+  if (s->loops[id]) return planes_of_structs(r, id, inputs);
+  return sn_op_is_control(op) ? sn_rewrite_control(r, id, inputs) : SN_NONE;
 }
 
 sn_status sn_pass_planes(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {

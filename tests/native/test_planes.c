@@ -114,7 +114,8 @@ static void loops_are_cut_where_fields_are_read(void **state) {
     sn_program *program = compiled(true, &start, 1, &out, 1);
     carries_after(program, "planes", carries);
     if (strcmp(carries, cases[i].carries)) fail_msg("case %zu: %s", i, carries);
-    const bool noted = strstr(sn_program_inspection(program), "\"rule\":\"planes\"") != NULL;
+    const bool noted =
+        strstr(sn_program_inspection(program), "\"rule\":\"planes_of_structs\"") != NULL;
     assert_int_equal(noted, *carries == '2');
     sn_program_release(program);
   }
@@ -297,7 +298,7 @@ static bool try_loop(uint64_t seed) {
   for (int on = 0; on < 2; on++) {
     sn_program *program = compiled(on, start, (size_t)l.n, out, n);
     assert_int_equal(sn_program_run(program, values, results[on]), SN_OK);
-    cut = strstr(sn_program_inspection(program), "\"rule\":\"planes\"") != NULL;
+    cut = strstr(sn_program_inspection(program), "\"rule\":\"planes_of_structs\"") != NULL;
     sn_program_release(program);
   }
   for (size_t k = 0; k < n; k++) expect_same_bits(seed, results[0][k], results[1][k]);

@@ -20,7 +20,7 @@ function rulesOf(folder: string): Record<string, string> {
   const words: Record<string, string> = {};
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.c'))) {
     const text = readFileSync(join(folder, file), 'utf8');
-    const rules = new Set([...text.matchAll(/SN_RULE\(\w+, (\w+)\)/g)].map(([, name]) => name));
+    const rules = new Set([...text.matchAll(/(?:SN_RULE\(\w+, |sn_note_rewrite\([^"]*")(\w+)/g)].map(([, name]) => name));
     for (const [, comment, name] of text.matchAll(/\/\*((?:(?!\*\/)[^])*?)\*\/\nstatic sn_id (\w+)\(/g))
       if (rules.has(name)) words[name] = sentence(comment);
   }
