@@ -121,6 +121,26 @@ static void loops_are_cut_where_fields_are_read(void **state) {
   }
 }
 
+/* Each allocation of compiling a loop and its derivative fails once. */
+static void a_failed_allocation_leaves_nothing(void **state) {
+  (void)state;
+  const int64_t dims[] = {40, 2};
+  sn_tensor *in = sn_placeholder(f.ctx, SN_F32, 2, dims),
+            *start = sn_placeholder(f.ctx, SN_F32, 2, dims);
+  sn_tensor *results[2] = {sn_sum(scanned(in, by_arithmetic(in), start, 3), SN_ALL_AXES, false)};
+  assert_int_equal(sn_gradients(results[0], &start, 1, results + 1), SN_OK);
+  sn_status status = SN_ERR_MEMORY;
+  for (int64_t k = 0; status; k++) {
+    sn_program *program;
+    f.ledger.countdown = k;
+    status = sn_compile(f.ctx, &start, 1, results, 2, NULL, &program);
+    f.ledger.countdown = -1;
+    if (!status) sn_program_release(program);
+    if (status) assert_int_equal(status, SN_ERR_MEMORY);
+    sn_error_clear(f.ctx);
+  }
+}
+
 /* ---- random loops ---------------------------------------------------------------------------- */
 
 static case_random rng;
@@ -323,6 +343,7 @@ static void random_loops_keep_their_bits(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(loops_are_cut_where_fields_are_read),
+      TEST(a_failed_allocation_leaves_nothing),
       TEST(random_loops_keep_their_bits),
   };
   return cmocka_run_group_tests_name("planes", tests, NULL, NULL);
