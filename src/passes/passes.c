@@ -3,7 +3,7 @@
 #include "build/rewrite.h"
 
 const sn_pass_info sn_pass_table[SN_PASS_COUNT] = {
-#define PASS(name, on, readable, of_control, doc) {#name, sn_pass_##name, on, readable, of_control, doc},
+#define PASS(name, on, readable, of_control, doc) {#name, sn_pass_##name, on, readable, of_control},
 #include "passes/passes.def"
 };
 

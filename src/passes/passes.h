@@ -51,7 +51,6 @@ typedef struct sn_pass_info {
   bool on;
   bool readable;
   bool of_control; /* a graph without control flow stays as it is */
-  const char *doc;
 } sn_pass_info;
 
 extern const sn_pass_info sn_pass_table[SN_PASS_COUNT];
