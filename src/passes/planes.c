@@ -24,14 +24,19 @@
 /* Along the axis that is cut, where cuts are bits. */
 #define MOST_PLACES 64
 
+/* What a set is, or has. */
+enum {
+  WHOLE = 1,   /* it must stay so */
+  CARRIED = 2, /* a carry */
+  STACKED = 4  /* a stack that comes cut */
+};
+
 typedef struct set {
   uint32_t parent; /* of the root, which has the rest: itself */
   int axis;        /* that is cut */
   uint32_t work;   /* elementwise ops */
   uint64_t cuts;   /* bit i: a part begins at place i > 0 */
-  bool whole;      /* it must stay so */
-  bool carried;    /* it has a carry */
-  bool stacked;    /* it has a stack that comes cut */
+  uint32_t is;
 } set;
 
 typedef struct loop {
@@ -57,9 +62,14 @@ static set *root(set *sets, uint32_t at) {
   return &sets[at];
 }
 
+static void keep_whole(set *s, bool why) {
+  if (why) s->is |= WHOLE;
+}
+
 static void cut(set *s, int axis, uint64_t cuts) {
-  s->whole = s->whole || (s->cuts && cuts && s->axis != axis);
-  if (cuts) s->axis = axis;
+  if (!cuts) return;
+  keep_whole(s, s->cuts && s->axis != axis);
+  s->axis = axis;
   s->cuts |= cuts;
 }
 
@@ -67,17 +77,15 @@ static void tie(set *sets, uint32_t a, uint32_t b) {
   set *to = root(sets, a), *from = root(sets, b);
   if (to == from) return;
   from->parent = to->parent;
-  to->whole = to->whole || from->whole;
-  to->carried = to->carried || from->carried;
-  to->stacked = to->stacked || from->stacked;
+  to->is |= from->is;
   to->work += from->work;
   cut(to, from->axis, from->cuts);
 }
 
 static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
   if (at <= 0 || at >= type->dims[axis]) return;
-  s->whole = s->whole || at >= MOST_PLACES;
-  if (!s->whole) cut(s, axis, (uint64_t)1 << at);
+  keep_whole(s, at >= MOST_PLACES);
+  if (at < MOST_PLACES) cut(s, axis, (uint64_t)1 << at);
 }
 
 /* Where what node id puts together meets. */
@@ -110,16 +118,17 @@ static void find_sets_of(loop *l, uint32_t region) {
   set *sets = l->sets;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
-    sets[base + id] = (set){.parent = base + id, .work = sn_op_is_elementwise(node->op)};
+    const bool elementwise = sn_op_is_elementwise(node->op);
+    sets[base + id] = (set){.parent = base + id, .work = elementwise};
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       const sn_id x = sn_graph_inputs(g, id)[k];
       const sn_op op = g->nodes[x].op;
-      if (!sn_op_is_elementwise(node->op)) /* slices are looked at when all cuts are known */
-        root(sets, base + x)->whole |= node->op != SN_OP_slice;
+      if (!elementwise) /* slices are looked at when all cuts are known */
+        keep_whole(root(sets, base + x), node->op != SN_OP_slice);
       else if (is_member(op))
         tie(sets, base + id, base + x);
       else /* a view is as well read by its slices */
-        root(sets, base + id)->whole |= sn_op_describe(op)->kind > SN_CLASS_VIEW;
+        keep_whole(root(sets, base + id), sn_op_describe(op)->kind > SN_CLASS_VIEW);
     }
     if (node->op == SN_OP_input)
       tie(sets, base + id, l->slots + (uint32_t)*sn_graph_attrs(g, id));
@@ -144,7 +153,7 @@ static void keep_what_is_read_across(loop *l, uint32_t region) {
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (g->nodes[id].op != SN_OP_slice) continue;
     set *s = root(l->sets, base_of(l, region) + *sn_graph_inputs(g, id));
-    s->whole = s->whole || !is_inside(g, id, s, s->axis);
+    keep_whole(s, !is_inside(g, id, s, s->axis));
   }
 }
 
@@ -157,7 +166,7 @@ static uint32_t count(uint64_t bits) {
 /* The set at that place, if it is cut. */
 static const set *cut_set(const loop *l, uint32_t at) {
   const set *s = root(l->sets, at);
-  return (s->carried || s->stacked) && s->cuts && !s->whole ? s : NULL;
+  return s->cuts && (s->is & (CARRIED | STACKED)) && !(s->is & WHOLE) ? s : NULL;
 }
 
 static const set *cut_result(const loop *l, size_t k) {
@@ -196,10 +205,10 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
     const bool carry = k < l->c.n_carries;
     const set *from = is_stack(l, k) ? cut_from(s, l->x[k]) : NULL;
     set *slot = &l->sets[l->slots + k];
-    if (from) *slot = (set){.axis = from->axis, .cuts = from->cuts, .stacked = true};
+    if (from) *slot = (set){.axis = from->axis, .cuts = from->cuts, .is = STACKED};
     slot->parent = l->slots + k;
-    slot->carried = carry;
-    slot->whole = carry && sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS;
+    if (carry) slot->is = CARRIED;
+    keep_whole(slot, carry && sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS);
   }
   *out = l;
   return SN_OK;
@@ -209,13 +218,12 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
 static void tie_results(loop *l) {
   const sn_graph *body = l->c.regions[0];
   for (uint32_t k = 0; k < l->c.n_carries; k++) {
-    set *slot = root(l->sets, l->slots + k);
-    slot->whole = slot->whole || !is_member(body->nodes[body->outputs[k]].op);
+    keep_whole(root(l->sets, l->slots + k), !is_member(body->nodes[body->outputs[k]].op));
     tie(l->sets, body->outputs[k], l->slots + k);
   }
   for (size_t k = l->c.n_carries; k < l->c.n_results; k++) {
     set *s = root(l->sets, body->outputs[k]);
-    s->whole = s->whole || !s->carried;
+    keep_whole(s, !(s->is & CARRIED));
   }
 }
 
@@ -232,7 +240,7 @@ static void find_sets(const state *s, loop *l) {
   for (uint32_t r = 0; r < l->c.n_regions; r++) keep_what_is_read_across(l, r);
   for (uint32_t k = 0; k < l->c.n_carries + l->c.n_stacks; k++) {
     set *slot = root(l->sets, l->slots + k);
-    slot->whole = slot->whole || is_too_much(slot, &s->context->target->limits);
+    keep_whole(slot, is_too_much(slot, &s->context->target->limits));
   }
 }
 
