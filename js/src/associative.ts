@@ -7,7 +7,7 @@ import { checkFunction } from './check.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
 import { concat, flip, reshape, slice, stack } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
-import { leavesWithPaths, rebuild } from './pytree.js';
+import { rebuild, tensorNames } from './pytree.js';
 import { enter, sameTree, sameTypes, typed, type Entered, type Returned, type SlicesOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
@@ -38,11 +38,11 @@ function interleave(a: Tensor, b: Tensor, axis: number): Tensor {
 }
 
 function sizeAlong(op: string, xs: Entered, axis: number): number {
-  const leaves = leavesWithPaths(xs.shape, 'xs').filter((leaf) => leaf.isTensor);
+  const names = tensorNames(xs.shape, (path) => `xs${path}`);
   const sizes = xs.tensors.map((t) => t.shape[resolveAxis(op, axis, t.shape)]!);
   const k = sizes.findIndex((n) => n !== sizes[0]);
   if (k > 0) {
-    const found = [0, k].map((i) => ({ path: leaves[i]!.path, shape: xs.tensors[i]!.shape }));
+    const found = [0, k].map((i) => ({ path: names[i]!, shape: xs.tensors[i]!.shape }));
     const text = found.map(({ path, shape }) => `${path} ${shapeText(shape)}`).join(', ');
     throw new ShapeError(op, `sizes along axis ${axis} differ: ${text}`, { shapes: found.map(({ shape }) => shape) });
   }

@@ -7,7 +7,7 @@ import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, concat, less, reshape, slice, stack, take, tensor } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { placeholder } from './program.js';
-import { leavesWithPaths, rebuild, type TreeShape } from './pytree.js';
+import { rebuild, tensorNames, type TreeShape } from './pytree.js';
 import {
   control,
   enter,
@@ -54,10 +54,10 @@ export const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tens
 
 /** How many slices there are: that of all stacks, and of the option. */
 function lengthOf(op: string, xs: Entered, given: number | undefined): number {
-  const leaves = leavesWithPaths(xs.shape, 'xs').filter((leaf) => leaf.isTensor);
+  const names = tensorNames(xs.shape, (path) => `xs${path}`);
   let [length, from] = [given, `option length is ${given}`];
   xs.tensors.forEach((t, i) => {
-    const { path } = leaves[i]!;
+    const path = names[i]!;
     const [n] = t.shape;
     if (n === undefined) throw new ShapeError(op, `${path} is a single number and has no slices`);
     if (length !== undefined && n !== length)

@@ -3,7 +3,7 @@
 import { SinterError, UnsupportedError } from './errors.js';
 import { parameterNames, resultKind } from './origin.js';
 import { checkFunctionName, type Program } from './program.js';
-import { leavesWithPaths, type TreeShape } from './pytree.js';
+import { tensorNames, type TreeShape } from './pytree.js';
 import { loadSource } from './runtime/files.js';
 import { WRITER, type Writers } from './writer.js';
 import type { moduleText } from './source/module.js';
@@ -23,9 +23,6 @@ function writer(): typeof moduleText {
   });
 }
 
-/** Where the tensors of a tree are. */
-const placesIn = (shape: TreeShape): string[] => leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [path] : []));
-
 /** The program as a module, in a function called name; f: what was traced, args: its list of arguments. */
 export function jsSource(program: Program, f: (...args: never) => unknown, args: TreeShape, result: TreeShape, name: string): string {
   checkFunctionName('jsSource', name);
@@ -33,9 +30,9 @@ export function jsSource(program: Program, f: (...args: never) => unknown, args:
   const traced = {
     graph: program.graph(),
     parameters: parameterNames(f, list.length),
-    places: list.map(placesIn),
+    places: list.map((each) => tensorNames(each)),
     result,
-    resultPlaces: placesIn(result),
+    resultPlaces: tensorNames(result),
     kind: resultKind(f),
     captured: program.captured().map((t) => ({ dtype: t.dtype, shape: t.shape, values: () => t.dataSync() })),
   };

@@ -293,8 +293,8 @@ export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
   return node.items.flatMap((item, i) => leavesWithPaths(item, `${path}${name(i)}`));
 }
 
-/** What the tensors of a tree are called, from their places. */
-export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string): string[] =>
+/** What the tensors of a tree are called: their places, or by them. */
+export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string = (path) => path): string[] =>
   leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [nameOf(path)] : []));
 
 /** Names of the tensors of a tree that programs use: the keys that lead to each, '0.weight'. */

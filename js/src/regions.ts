@@ -6,7 +6,7 @@ import { isNumericArray, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { full, zeros } from './functions.gen.js';
 import { placeholder } from './program.js';
-import { flatten, leavesWithPaths, rebuild, shapeKey, type Flat, type TreeShape } from './pytree.js';
+import { flatten, leavesWithPaths, rebuild, shapeKey, tensorNames, type Flat, type TreeShape } from './pytree.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime } from './runtime/runtime.js';
 import { noticePressure } from './pressure.js';
@@ -178,7 +178,7 @@ export function sameTypes(
 ): void {
   const k = tensors.findIndex((t, i) => t.meta.key !== wanted[i]!.key);
   if (k < 0) return;
-  const { path } = leavesWithPaths(shape, what).filter((leaf) => leaf.isTensor)[k]!;
+  const path = tensorNames(shape, (place) => what + place)[k]!;
   const [want, found] = [wanted[k]!, tensors[k]!.meta];
   const Refusal = want.dtype === found.dtype ? ShapeError : DTypeError;
   const text = `${path} is ${typeText(want)}, ${other} ${typeText(found)}`;

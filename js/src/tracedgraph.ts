@@ -4,7 +4,7 @@ import { asTensor } from './apply.js';
 import { bytesOf } from './io/elements.js';
 import { compile } from './jit.js';
 import { parameterNames } from './origin.js';
-import { flatten, leavesWithPaths, type TreeShape } from './pytree.js';
+import { flatten, tensorNames } from './pytree.js';
 import { tidy } from './scope.js';
 import type { DType } from './dtype.js';
 import type { Graph } from './source/graph.js';
@@ -20,8 +20,6 @@ export interface TracedGraph {
   captured: { dtype: DType; shape: readonly number[]; bytes: Uint8Array }[];
 }
 
-const placesIn = (shape: TreeShape): string[] => leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [path] : []));
-
 /** The graph of f for arguments like these. Nothing is run but what captured tensors need. */
 export const tracedGraph = (op: string, f: (...args: never) => unknown, args: readonly unknown[]): TracedGraph =>
   tidy(() => {
@@ -31,11 +29,11 @@ export const tracedGraph = (op: string, f: (...args: never) => unknown, args: re
     try {
       const names = parameterNames(f, args.length);
       const list = flat.shape.kind === 'array' ? flat.shape.items : [];
-      const places = list.flatMap((each, i) => placesIn(each).map((path) => `${names[i] ?? 'x'}${path}`));
+      const places = list.flatMap((each, i) => tensorNames(each, (path) => `${names[i] ?? 'x'}${path}`));
       return {
         graph: program.graph(),
         inputs: places.map((name, i) => ({ name, meta: flat.tensors[i]!.meta })),
-        results: placesIn(result),
+        results: tensorNames(result),
         captured: program.captured().map((t) => ({ dtype: t.dtype, shape: t.shape, bytes: bytesOf(t, op).slice() })),
       };
     } finally {
