@@ -2,7 +2,7 @@
 // into the memory of the old one.
 
 import { checkFunction, checkInteger, isPlainObject } from './check.js';
-import { scan } from './control.js';
+import { cond, scan } from './control.js';
 import { accumulatorOf, isFloat } from './dtype.js';
 import { carry, checkDevice, deviceOf, type DeviceName } from './device.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
@@ -15,7 +15,7 @@ import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type PerOptimiz
 import { readOptions, type OptionSchema } from './options.js';
 import { checkPrecision, recordedIn, type Precision } from './precision.js';
 import { COMPILE, type CompileOptions } from './program.js';
-import { argumentName, flatten, leavesWithPaths, map, rebuild, shapeKey } from './pytree.js';
+import { argumentName, flatten, map, rebuild, shapeKey, tensorNames } from './pytree.js';
 import { foldIn } from './random.js';
 import { runtime } from './runtime/runtime.js';
 import { exportStep } from './savedstep.js';
@@ -39,7 +39,8 @@ export interface StepOptions extends CompileOptions {
   accumulate?: number;
   /**
    * Into how many blocks the batch is cut along axis 0, for as many processes at most: sinter-train under mpirun has them
-   * computed in several, to equal bits. Each block is given the state of the modules as it is before the step; the next
+   * computed in several, to equal bits. Where rows do not divide, the first blocks have one less, and each counts as many
+   * times as it has rows. Each block is given the state of the modules as it is before the step; the next
    * one is their mean (of what is no float, that of the last block). The gradient is the mean over blocks, summed in pairs
    * of neighbours; it takes memory for each block in a process. accumulate cuts each of them further. Default: none.
    */
@@ -155,26 +156,43 @@ function wholeBatch(loss: AnyLoss): Differentiate {
   };
 }
 
-/** The batch with a new first axis of n parts in each tensor but those of rank 0. */
-function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'blocks'): { parts: Tensor[]; join: (parts: readonly Tensor[]) => readonly unknown[] } {
+/** A batch in parts. */
+interface Cut {
+  /** Its tensors but those of rank 0, with a new first axis of parts. */
+  parts: Tensor[];
+  /** Rows of a part. */
+  most: number;
+  /** So many parts, the first ones, have one row less: their last row is the next one's first. */
+  few: number;
+  /** Rows of the batch. */
+  rows: number;
+  join: (parts: readonly Tensor[]) => readonly unknown[];
+}
+
+/** The batch in n parts along axis 0; blocks need not be equal. */
+function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'blocks'): Cut {
   const { tensors, shape } = flatten(batch, 'trainStep');
-  const names = leavesWithPaths(shape).filter((leaf) => leaf.isTensor);
+  const names = tensorNames(shape, argumentName);
   const parts: Tensor[] = [];
+  const rows = tensors.find((t) => t.ndim)?.shape[0] ?? 0;
+  const most = Math.ceil(rows / n);
+  const few = option === 'blocks' ? n * most - rows : 0;
   tensors.forEach((t, i) => {
-    const [rows] = t.shape;
-    if (rows === undefined) return;
-    if (rows % n !== 0)
-      throw new ShapeError('trainStep', `batch ${argumentName(names[i]!.path)} ${shapeText(t.shape)} does not divide into ${n} parts`, {
+    const [own, ...others] = t.shape;
+    if (own === undefined) return;
+    if (few ? own !== rows : own % n)
+      throw new ShapeError('trainStep', `batch ${names[i]} ${shapeText(t.shape)} does not divide into ${n} parts`, {
         shapes: [t.shape],
         hint: `option ${option} cuts axis 0 of every tensor of the batch`,
       });
-    parts.push(t.reshape([n, rows / n, ...t.shape.slice(1)]));
+    const all = few ? t.take(Array.from({ length: n * most }, (_, row) => row - Math.min((row / most) | 0, few))) : t;
+    parts.push(all.reshape([n, Math.ceil(own / n), ...others]));
   });
   const join = (own: readonly Tensor[]): readonly unknown[] => {
     let next = 0;
     return rebuild(shape, tensors.map((t) => (t.ndim === 0 ? t : own[next++]!))) as unknown[];
   };
-  return { parts, join };
+  return { parts, most, few, rows, join };
 }
 
 /** What the loop over parts carries, and what it returns of each. */
@@ -200,28 +218,35 @@ function byParts(differentiate: Differentiate, n: number): Differentiate {
   };
 }
 
-type Block = { grads: unknown; state: unknown; loss: Tensor; aux: unknown };
+/** sums: of gradients and state, as many times as the block counts. */
+type Block = { sums: [unknown, unknown]; loss: Tensor; aux: unknown };
+type Choice = (pred: Tensor, onTrue: () => Block, onFalse: () => Block) => Block;
 type Blocks = (round: (carry: null, x: [Tensor[], Tensor]) => [null, Block], init: null, xs: unknown) => [null, Block];
 
-/** The means over n blocks of a batch, which have nothing from each other: several processes may share them. */
+/**
+ * The means over n blocks of a batch, which have nothing from each other: several processes may share them. Blocks that are
+ * not equal count as many times as they have rows; one that has none computes a row of the batch, so that it can be shared.
+ */
 function byBlocks(differentiate: Differentiate, n: number): Differentiate {
   return (params, batch, { state, key }, scale) => {
-    const { parts, join } = cut(batch, n, 'blocks');
+    const { parts, most, few, rows, join } = cut(batch, n, 'blocks');
     const round = (_: null, [own, i]: [Tensor[], Tensor]): [null, Block] => {
-      const made = differentiate(params, join(own), { state, key: key && foldIn(key, i) }, scale);
-      const grads = map((g) => g.astype(accumulatorOf(g.dtype)), made.grads);
-      return [null, { grads, state: made.state ?? null, loss: made.loss, aux: made.aux ?? null }];
+      const block = (count: number) => (): Block => {
+        const some = few ? own.map((t) => t.at({ end: count || 1 }).get()) : own;
+        const made = differentiate(params, join(some), { state, key: key && foldIn(key, i) }, scale);
+        const times = (t: Tensor): Tensor => (few ? t.mul(count) : t);
+        const sum = (t: Tensor): Tensor => (isFloat(t.dtype) ? times(t.astype(accumulatorOf(t.dtype))) : t);
+        return { sums: map(sum, [made.grads, made.state ?? null]), loss: times(made.loss), aux: made.aux ?? null };
+      };
+      return [null, few ? (cond as unknown as Choice)(i.less(few), block(most - 1), block(most)) : block(most)()];
     };
     const numbers = arange(0, n, 1, { dtype: 'int32' });
-    const [, each] = (scan as unknown as Blocks)(round, null, [parts.map((part) => part.shard()), numbers.shard()]);
-    const mean = (t: Tensor): Tensor => t.allReduce().div(n);
-    const next = (t: Tensor): Tensor => (isFloat(t.dtype) ? mean(t.astype(accumulatorOf(t.dtype))).astype(t.dtype) : t.allGather().at(-1).get());
-    return {
-      loss: each.loss.allGather().mean(),
-      grads: map((g, p) => mean(g).astype(p!.dtype), each.grads, params),
-      state: map(next, each.state) ?? undefined,
-      aux: map((t) => t.allGather(), each.aux) ?? undefined,
-    };
+    const [, { sums, loss, aux }] = (scan as unknown as Blocks)(round, null, map((t) => t.shard(), [parts, numbers]));
+    const count = few ? rows : n;
+    const mean = (t: Tensor, like: Tensor | undefined): Tensor =>
+      isFloat(t.dtype) ? t.allReduce().div(count).astype(like!.dtype) : t.allGather().at(-1).get();
+    const [grads, next] = map(mean, sums, [params, state ?? null]);
+    return { loss: loss.allGather().sum().div(count), grads, state: next ?? undefined, aux: map((t) => t.allGather(), aux) ?? undefined };
   };
 }
 
@@ -354,17 +379,13 @@ export function evalStep<P, R extends readonly unknown[], M>(
     readOptions('evalStep', options, COMPILE),
     (i) => ['params', 'state'][i] ?? `batch argument ${i - 2}`,
   );
-  const step = (state: TrainState<P>, ...batch: unknown[]): M => {
+  const given = <T>(state: TrainState<P>, batch: unknown[], f: (...args: unknown[]) => T): T => {
     checkState('evalStep', state);
-    return run(state.params, state.state, ...batch);
+    return f(state.params, state.state, ...batch);
   };
+  const step = (state: TrainState<P>, ...batch: unknown[]): M => given(state, batch, run);
   return Object.defineProperties(step, {
-    compile: {
-      value: async (state: TrainState<P>, ...batch: unknown[]): Promise<void> => {
-        checkState('evalStep', state);
-        return run.compile(state.params, state.state, ...batch);
-      },
-    },
+    compile: { value: async (state: TrainState<P>, ...batch: unknown[]): Promise<void> => given(state, batch, run.compile) },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },
   }) as unknown as EvalStep<P, Batch<R>, StateOf<R>, M>;

@@ -146,13 +146,39 @@ test('blocks: each may be cut into parts; one block is the whole batch', () => {
     return [step.params(state), loss];
   };
   const [whole, loss] = of({});
-  for (const options of [{ blocks: 1 }, { blocks: 4 }, { blocks: 3, accumulate: 2 }]) {
+  for (const options of [{ blocks: 1 }, { blocks: 4 }, { blocks: 3, accumulate: 2 }, { blocks: 5 }, { blocks: 8 }, { blocks: 11 }, { blocks: 13 }, { blocks: 40 }]) {
     const [made, value] = of(options);
     assertClose(value, loss.item(), 1e-6);
     sn.tree.map((a, b) => assertClose(a, b.toArray(), 1e-6), made, whole);
   }
-  assertThrows(() => of({ blocks: 5 }), sn.ShapeError, { op: 'trainStep', message: /batch argument 0 \(12, 6\) does not divide into 5 parts.*/, hint: /option blocks/ });
+  assertThrows(() => of({ blocks: 5, accumulate: 2 }), sn.ShapeError, { op: 'trainStep', message: /batch argument 0 \(3, 6\) does not divide into 2 parts.*/, hint: /option accumulate/ });
   assertThrows(() => of({ blocks: 0 }), sn.SinterError, { op: 'trainStep', message: /blocks/ });
+});
+
+test('blocks of a batch that does not divide: the first have a row less, and each counts as many times as it has rows', () => {
+  const loss = ({ w }, x, { state, key }) => [
+    w.mul(x).mean(),
+    { state: { mean: state.mean.mul(0.5).add(x.mean()), n: state.n.add(x.mean().astype('int32')) }, aux: key },
+  ];
+  const first = random.key(3);
+  const made = (values, blocks) => {
+    const step = sn.trainStep(loss, optim.sgd({ lr: 1 }), { blocks });
+    const state = { mean: sn.tensor(4), n: sn.tensor(10, { dtype: 'int32' }) };
+    const next = step(step.init({ w: sn.ones([1]) }, { state, key: first }), sn.tensor(values, { shape: [values.length, 1] }));
+    const { mean, n } = step.state(next.state);
+    const keys = [...Array(blocks).keys()].map((i) => random.foldIn(random.foldIn(first, 0), i).toArray());
+    assert.deepEqual(next.aux.toArray(), keys);
+    return [next.loss.item(), step.params(next.state).w.item(), mean.item(), n.item()];
+  };
+  // 1, 1, 2, 2 rows: means 3, -6, 8, 40
+  assert.deepEqual(made([3, -6, 6, 10, 30, 50], 4), [93 / 6, 1 - 93 / 6, 2 + 93 / 6, 50].map(Math.fround));
+  // none, 1, 1
+  assert.deepEqual(made([8, 16], 3), [12, -11, 14, 26]);
+  const step = sn.trainStep((w, x, y) => w.mul(x.sum()).add(y.sum()), optim.sgd({ lr: 1 }), { blocks: 4 });
+  assertThrows(() => step(step.init(sn.ones([])), sn.ones([6, 2]), sn.ones([8])), sn.ShapeError, { op: 'trainStep', message: /batch argument 1 \(8,\) does not divide into 4 parts/ });
+  assertThrows(() => step(step.init(sn.ones([])), sn.ones([8, 2]), sn.ones([6])), sn.ShapeError, { op: 'trainStep', message: /batch argument 1 \(6,\) does not divide into 4 parts/ });
+  const rows = sn.trainStep((w, x) => [w.mul(x.sum()), { aux: x }], optim.sgd({ lr: 1 }), { blocks: 4 });
+  assertThrows(() => rows(rows.init(sn.ones([])), sn.ones([6, 2])), sn.ShapeError, { message: /aux/ });
 });
 
 test('accumulate: the memory of one part', () => {
