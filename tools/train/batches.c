@@ -32,31 +32,66 @@ static void check_array(const npy_array *a, const sn_step_input *input) {
          shape_text(wanted, sizeof wanted, input->rank, input->dims));
 }
 
-batches batches_of(const npy_array *arrays, size_t n_arrays, const sn_step_info *info,
-                   uint32_t seed) {
-  const sn_step_input *inputs = info->inputs + info->n_state + info->n_rates;
-  if (n_arrays != info->n_batch)
-    stop(EXIT_INPUT, "the step takes %zu arrays, %zu are given (--data, --labels)", info->n_batch,
-         n_arrays);
-  for (size_t i = 0; i < n_arrays; i++) {
+static const sn_step_input *batch_inputs(const step *s) {
+  return s->info->inputs + s->info->n_state + s->info->n_rates;
+}
+
+/* The rows that the batches of a step have, whose arrays fit; 0: it takes none. */
+static uint64_t rows_of_step(const npy_array *arrays, size_t n, const step *s) {
+  const sn_step_input *inputs = batch_inputs(s);
+  if (n != s->info->n_batch)
+    stop(EXIT_INPUT, "the step takes %zu arrays, %zu are given (--data, --labels)",
+         s->info->n_batch, n);
+  for (size_t i = 0; i < n; i++) {
     check_array(&arrays[i], &inputs[i]);
-    if (arrays[i].dims[0] != arrays[0].dims[0])
-      stop(EXIT_INPUT, "%s has %" PRId64 " rows, %s has %" PRId64, arrays[i].path,
-           arrays[i].dims[0], arrays[0].path, arrays[0].dims[0]);
     if (inputs[i].dims[0] != inputs[0].dims[0])
       stop(EXIT_INPUT, "the step takes batches whose arrays have different numbers of rows");
   }
-  batches b = {.arrays = arrays,
-               .n_arrays = n_arrays,
-               .rows = n_arrays ? (uint64_t)arrays[0].dims[0] : 0,
-               .size = n_arrays ? (uint64_t)inputs[0].dims[0] : 0,
-               .seed = seed,
-               .pass = UINT64_MAX};
-  b.per_pass = !n_arrays ? UINT64_MAX : b.size ? b.rows / b.size : 0;
+  return n ? (uint64_t)inputs[0].dims[0] : 0;
+}
+
+static uint64_t rows_of_arrays(const npy_array *arrays, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    if (arrays[i].dims[0] != arrays[0].dims[0])
+      stop(EXIT_INPUT, "%s has %" PRId64 " rows, %s has %" PRId64, arrays[i].path,
+           arrays[i].dims[0], arrays[0].path, arrays[0].dims[0]);
+  if (n && arrays[0].dims[0] > INT32_MAX)
+    stop(EXIT_INPUT, "%s has more than 2^31 rows", arrays[0].path);
+  return n ? (uint64_t)arrays[0].dims[0] : 0;
+}
+
+/* Rows that fill no batch are a smaller one, for which there is a program, or nobody wants them. */
+static void check_last(const batches *b, const options *o, const steps *s) {
+  const uint64_t last = s->last.program ? rows_of_step(b->arrays, b->n_arrays, &s->last) : 0;
+  if (s->last.program && last != b->over)
+    stop(EXIT_INPUT,
+         "%s was exported for batches of %" PRIu64 " rows, a pass ends with %" PRIu64
+         " rows behind its batches of %" PRIu64,
+         s->last.path, last, b->over, b->size);
+  if (b->over && !s->last.program && !o->drop_last)
+    stop(EXIT_INPUT,
+         "a pass over %s ends with %" PRIu64 " rows behind its batches of %" PRIu64
+         ": --last FILE takes the step exported for a batch of %" PRIu64
+         ", --drop-last leaves them out",
+         b->arrays[0].path, b->over, b->size, b->over);
+}
+
+batches batches_of(const npy_array *arrays, const options *o, const steps *s) {
+  const size_t n = o->n_arrays;
+  batches b = {.arrays = arrays, .n_arrays = n, .seed = o->seed, .pass = UINT64_MAX};
+  b.size = rows_of_step(arrays, n, &s->whole);
+  b.rows = rows_of_arrays(arrays, n);
+  if (o->batch && o->batch != b.size)
+    stop(EXIT_INPUT, "--batch is %" PRIu64 ", %s was exported for batches of %" PRIu64, o->batch,
+         o->step, b.size);
+  b.per_pass = !n ? UINT64_MAX : b.size ? b.rows / b.size : 0;
   if (!b.per_pass)
     stop(EXIT_INPUT, "%s has %" PRIu64 " rows, a batch of the step has %" PRIu64, arrays[0].path,
          b.rows, b.size);
-  if (b.rows > INT32_MAX) stop(EXIT_INPUT, "%s has more than 2^31 rows", arrays[0].path);
+  b.over = n ? b.rows % b.size : 0;
+  check_last(&b, o, s);
+  b.has_last = b.over && s->last.program;
+  b.per_pass += b.has_last;
   b.order = allocate(b.rows, sizeof *b.order);
   return b;
 }
@@ -103,24 +138,26 @@ static void order_pass(batches *b, uint64_t pass) {
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static sn_tensor *gather(const batches *b, const npy_array *a, sn_context *ctx,
-                         const int64_t *rows) {
+static sn_tensor *gather(const npy_array *a, sn_context *ctx, const int64_t *rows, uint64_t count) {
   int64_t dims[SN_MAX_RANK];
   memcpy(dims, a->dims, sizeof dims);
-  dims[0] = (int64_t)b->size;
+  dims[0] = (int64_t)count;
   void *data;
   sn_tensor *t = sn_empty(ctx, a->dtype, a->rank, dims, &data);
   if (!t) stop_for(EXIT_TRAINING, "a batch", ctx);
-  const size_t bytes = sn_size_bytes(t) / b->size;
-  for (uint64_t i = 0; i < b->size; i++)
+  const size_t bytes = sn_size_bytes(t) / count;
+  for (uint64_t i = 0; i < count; i++)
     memcpy((char *)data + i * bytes, (const char *)a->elements + (size_t)rows[i] * bytes, bytes);
   return t;
 }
 
-void batches_next(batches *b, sn_context *ctx, place *at, sn_tensor **out) {
+bool batches_next(batches *b, sn_context *ctx, place *at, sn_tensor **out) {
   if (at->index >= b->per_pass) *at = (place){.pass = at->pass + 1, .steps = at->steps};
   if (b->pass != at->pass) order_pass(b, at->pass);
+  const bool is_last = b->has_last && at->index + 1 == b->per_pass;
   for (size_t i = 0; i < b->n_arrays; i++)
-    out[i] = gather(b, &b->arrays[i], ctx, b->order + at->index * b->size);
+    out[i] =
+        gather(&b->arrays[i], ctx, b->order + at->index * b->size, is_last ? b->over : b->size);
   at->index++;
+  return is_last;
 }

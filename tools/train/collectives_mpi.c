@@ -45,6 +45,13 @@ typedef struct bucket {
   uint64_t ticket; /* of the last piece */
 } bucket;
 
+/* What goes on from step to step of one program. Sums of another one lie in other places. */
+typedef struct course {
+  feedback given,
+      returned; /* what rounding leaves: of the caller's thread per piece, of the other one per bucket */
+  size_t bytes, most; /* of the step; of a bucket */
+} course;
+
 static struct {
   int ranks, rank;
   MPI_Comm comm; /* the thread's */
@@ -55,17 +62,14 @@ static struct {
   bucket *queue, **end;      /* handed to the thread */
   uint64_t started, done;    /* tickets */
   bool closing;
-  bool rounding; /* sums of floats travel as bfloat16 */
-  feedback given,
-      returned; /* what that leaves: of the caller's thread per piece, of the other one per bucket */
+  bool rounding;                    /* sums of floats travel as bfloat16 */
+  course courses[2], *course;       /* for whole batches, for the last one; that of this step */
   size_t n_sums, n_buckets;         /* of the step */
-  size_t bytes, most;               /* of the step; of a bucket */
   double latency, seconds_per_byte; /* of a slow network that is played; see read_slowness */
   group_times times;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER,
          .more = PTHREAD_COND_INITIALIZER,
-         .less = PTHREAD_COND_INITIALIZER,
-         .most = MOST_BYTES};
+         .less = PTHREAD_COND_INITIALIZER};
 
 static double now(void) {
   struct timespec t;
@@ -160,7 +164,7 @@ static double all_reduce(const bucket *b) {
   char *mine = allocate(n, bytes);
   memcpy(mine, b->elements, b->count * element_bytes(b));
   void *sum = sum_own_part(b, mine, n, count);
-  if (b->rounded) feedback_round(&all.returned, b->number, sum, count, sum);
+  if (b->rounded) feedback_round(&all.course->returned, b->number, sum, count, sum);
   gather(sum, mine, bytes);
   give_back(b, mine);
   free(sum);
@@ -281,11 +285,11 @@ static void add(bucket *b, const sn_exchange *x, uint64_t ticket) {
   }
   char *to = b->elements + b->count * size;
   if (b->rounded)
-    feedback_round(&all.given, all.n_sums, x->from, x->count, (uint16_t *)(void *)to);
+    feedback_round(&all.course->given, all.n_sums, x->from, x->count, (uint16_t *)(void *)to);
   else
     memcpy(to, x->from, x->count * size);
   all.n_sums += x->kind != SN_EXCHANGE_ALL_GATHER;
-  all.bytes += x->count * size;
+  all.course->bytes += x->count * size;
   b->count += x->count;
   b->pieces[b->n_pieces++] = (piece){x->to, x->count};
   b->ticket = ticket;
@@ -304,7 +308,7 @@ static sn_status start(void *user, const sn_exchange *x, uint64_t *ticket) {
                          .number = all.n_buckets++};
   }
   add(all.open, x, *ticket);
-  if (all.open->count * element_bytes(all.open) >= all.most) hand_over();
+  if (all.open->count * element_bytes(all.open) >= all.course->most) hand_over();
   return SN_OK;
 }
 
@@ -320,15 +324,15 @@ static sn_status finish(void *user, uint64_t ticket) {
   return SN_OK;
 }
 
-void collectives_next_step(void) {
-  const size_t part = all.bytes / PARTS_OF_STEP;
+void collectives_next_step(bool last) {
+  course *c = all.course = &all.courses[last];
+  const size_t part = c->bytes / PARTS_OF_STEP;
   const size_t least = LEAST_MESSAGE_BYTES * (size_t)all.ranks;
   const size_t wanted = part > MOST_BYTES ? MOST_BYTES : part,
                most = wanted < least ? least : wanted;
-  if (most != all.most)
-    feedback_free(&all.returned); /* buckets are others now; none is under way */
-  all.most = most;
-  all.bytes = all.n_sums = all.n_buckets = 0;
+  if (most != c->most) feedback_free(&c->returned); /* buckets are others now; none is under way */
+  c->most = most;
+  c->bytes = all.n_sums = all.n_buckets = 0;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -371,7 +375,9 @@ void collectives_close(void) {
   pthread_cond_signal(&all.more);
   pthread_mutex_unlock(&all.lock);
   pthread_join(all.thread, NULL);
-  feedback_free(&all.given);
-  feedback_free(&all.returned);
+  for (int i = 0; i < 2; i++) {
+    feedback_free(&all.courses[i].given);
+    feedback_free(&all.courses[i].returned);
+  }
   MPI_Comm_free(&all.comm);
 }

@@ -12,8 +12,8 @@ void collectives_close(void);
 /* From now on sums of floats travel as bfloat16. */
 void collectives_round(void);
 
-/* The next exchange is the first one of a step. */
-void collectives_next_step(void);
+/* The next exchange is the first one of a step, of the program of a smaller batch or of the other one. */
+void collectives_next_step(bool last);
 
 group_times collectives_measured(void);
 

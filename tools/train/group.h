@@ -23,6 +23,9 @@ int group_differing(uint32_t number);
  * step: half as many bytes, but the bits depend on the number of processes. */
 void group_round_sums(void);
 
+/* Comes before each step. last: it is the program of the smaller batch, whose exchanges are not those of the other one. */
+void group_next_step(bool last);
+
 /* Gives all processes what process 0 has there. */
 void group_share(void *bytes, size_t size);
 

@@ -67,6 +67,10 @@ void group_round_sums(void) {
   if (all.ranks > 1) collectives_round();
 }
 
+void group_next_step(bool last) {
+  if (all.ranks > 1) collectives_next_step(last);
+}
+
 void group_share(void *bytes, size_t size) {
   enum { MOST = 1 << 30 };
   for (size_t at = 0; all.ranks > 1 && at < size; at += MOST)
@@ -86,7 +90,6 @@ static void end_asking(void) {
 
 int group_largest(int mine) {
   if (all.ranks == 1) return mine;
-  collectives_next_step();
   end_asking();
   const int before = all.largest;
   all.given = mine;

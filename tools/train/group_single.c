@@ -13,6 +13,7 @@ const sn_processes *group_processes(bool split) {
 }
 
 void group_round_sums(void) {}
+void group_next_step(bool last) { (void)last; }
 int group_largest(int mine) { return mine; }
 group_times group_measured(void) { return (group_times){0}; }
 void group_close(void) {}

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --steps N          steps altogether, those before --resume too\n"
     "  --seed S           random.key(S) shuffles the rows; default 0\n"
     "  --batch N          rows of a batch, which the step has to be made for\n"
+    "  --last FILE        the same step, exported for the smaller batch that a pass ends with\n"
+    "  --drop-last        leaves out the rows at the end of a pass that fill no batch\n"
     "  --checkpoint DIR   keeps the training there, while it runs and at its end\n"
     "  --every N          steps from checkpoint to checkpoint; default 100\n"
     "  --resume           goes on from the newest checkpoint, or begins where there is none\n"
@@ -41,6 +43,8 @@ enum {
   STEPS,
   SEED,
   BATCH,
+  LAST,
+  DROP_LAST,
   CHECKPOINT,
   EVERY,
   RESUME,
@@ -59,6 +63,8 @@ static const struct option table[] = {{"data", required_argument, NULL, DATA},
                                       {"steps", required_argument, NULL, STEPS},
                                       {"seed", required_argument, NULL, SEED},
                                       {"batch", required_argument, NULL, BATCH},
+                                      {"last", required_argument, NULL, LAST},
+                                      {"drop-last", no_argument, NULL, DROP_LAST},
                                       {"checkpoint", required_argument, NULL, CHECKPOINT},
                                       {"every", required_argument, NULL, EVERY},
                                       {"resume", no_argument, NULL, RESUME},
@@ -110,6 +116,8 @@ static void set(options *o, int option, const char **labels) {
   case STEPS: o->steps = (uint64_t)number("steps", optarg, 0, MOST); break;
   case SEED: o->seed = (uint32_t)number("seed", optarg, -MOST, MOST); break;
   case BATCH: o->batch = (uint64_t)number("batch", optarg, 1, MOST); break;
+  case LAST: o->last = optarg; break;
+  case DROP_LAST: o->drop_last = true; break;
   case CHECKPOINT: o->checkpoint = optarg; break;
   case EVERY: o->every = (uint64_t)number("every", optarg, 1, MOST); break;
   case RESUME: o->resume = true; break;
@@ -135,5 +143,7 @@ options options_read(int argc, char **argv) {
   o.step = argv[optind];
   if (o.steps == UINT64_MAX) stop(EXIT_USAGE, "--steps is missing");
   if (o.resume && !o.checkpoint) stop(EXIT_USAGE, "--resume needs --checkpoint");
+  if (o.last && o.drop_last)
+    stop(EXIT_USAGE, "--last trains the batch that --drop-last leaves out: give one of them");
   return o;
 }

@@ -12,7 +12,9 @@ typedef struct options {
   const char *step;
   const char *arrays[MOST_ARRAYS]; /* --data ..., --labels, in the order of the batch */
   size_t n_arrays;
-  uint64_t batch; /* 0: as the step has it */
+  uint64_t batch;   /* 0: as the step has it */
+  const char *last; /* the step for the smaller batch that a pass ends with, or NULL */
+  bool drop_last;   /* rows that fill no batch are left out of a pass */
   uint64_t steps;
   uint32_t seed;
   const char *checkpoint; /* or NULL */

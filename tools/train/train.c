@@ -1,5 +1,5 @@
-/* train.c - sinter-train: trains an exported step on arrays. In the order of main: arguments, the step, its data, the
- * checkpoint to go on from, the steps, what is left behind. Several processes go the same way (group.h). */
+/* train.c - sinter-train: trains an exported step on arrays. In the order of main: arguments, the programs, their data,
+ * the checkpoint to go on from, the steps, what is left behind. Several processes go the same way (group.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,15 +17,16 @@
 #include "options.h"
 #include "safetensors.h"
 #include "state.h"
+#include "steps.h"
 #include "stop.h"
 
 typedef struct training {
   const options *options;
   group group;
   bool checkpoints, out; /* somebody writes them: process 0 */
-  sn_context *ctx;
-  sn_program *step;
-  const sn_step_info *info;
+  steps steps;
+  sn_context *ctx;               /* of the steps */
+  const sn_step_info *info;      /* of the one for whole batches; both have one state */
   sn_tensor **inputs, **results; /* of a run: sn_step_info says how they lie */
   batches data;
   checkpoints kept;
@@ -46,40 +47,21 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the step -------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
-static sn_status load(training *t, bool deterministic, file_view file) {
-  const int threads = t->options->threads ? t->options->threads : t->group.threads;
-  const sn_options wanted = {.threads = threads,
-                             .deterministic = deterministic,
-                             .isa = t->options->isa,
-                             .processes = group_processes(t->options->split_state)};
-  const sn_status status = sn_context_create(&wanted, &t->ctx);
-  if (status == SN_ERR_ARGUMENT)
-    stop(EXIT_USAGE, "--isa is %s, which this machine does not have", t->options->isa);
-  if (status) stop(EXIT_TRAINING, "no context");
-  return sn_step_load(t->ctx, file.bytes, file.size, &t->step);
-}
-
-/* In the numeric mode in which it was exported, which the file tells: a context has one for its life. */
-static uint32_t open_step(training *t) {
-  const options *o = t->options;
-  file_view file;
-  if (!file_map(o->step, &file)) stop(EXIT_INPUT, "cannot read %s: %s", o->step, strerror(errno));
-  if (load(t, true, file)) stop_for(EXIT_INPUT, o->step, t->ctx);
-  if (!sn_step_describe(t->step)->deterministic) {
-    sn_program_release(t->step);
-    sn_context_destroy(t->ctx);
-    if (load(t, false, file)) stop_for(EXIT_INPUT, o->step, t->ctx);
-  }
-  const uint32_t hash = checksum(file.bytes, file.size, 0);
-  file_unmap(file);
-  t->info = sn_step_describe(t->step);
+static void open_steps(training *t) {
+  const int asked = t->options->threads;
+  t->steps = steps_open(t->options, asked ? asked : t->group.threads);
+  t->ctx = t->steps.ctx;
+  t->info = t->steps.whole.info;
   const size_t n = t->info->n_state + t->info->n_rates;
+  size_t others = t->info->n_others;
+  if (t->steps.last.program && t->steps.last.info->n_others > others)
+    others = t->steps.last.info->n_others;
   t->inputs = allocate(n + t->info->n_batch, sizeof *t->inputs);
-  t->results = allocate(t->info->n_others + 1 + t->info->n_state, sizeof *t->results);
-  if (sn_step_init(t->step, t->inputs)) stop_for(EXIT_TRAINING, "the first state", t->ctx);
-  return hash;
+  t->results = allocate(others + 1 + t->info->n_state, sizeof *t->results);
+  if (sn_step_init(t->steps.whole.program, t->inputs))
+    stop_for(EXIT_TRAINING, "the first state", t->ctx);
 }
 
 static double read_loss(sn_context *ctx, sn_tensor *t) {
@@ -91,30 +73,37 @@ static double read_loss(sn_context *ctx, sn_tensor *t) {
 }
 
 static void do_step(training *t) {
-  const sn_step_info *info = t->info;
-  sn_tensor **batch = t->inputs + info->n_state + info->n_rates;
-  batches_next(&t->data, t->ctx, &t->at, batch);
-  if (sn_program_run(t->step, t->inputs, t->results)) stop_for(EXIT_TRAINING, "a step", t->ctx);
-  t->loss = read_loss(t->ctx, t->results[info->n_others]);
+  const size_t n_state = t->info->n_state, n_batch = t->info->n_batch;
+  sn_tensor **batch = t->inputs + n_state + t->info->n_rates;
+  const bool is_last = batches_next(&t->data, t->ctx, &t->at, batch);
+  const step *next = is_last ? &t->steps.last : &t->steps.whole;
+  const size_t n_others = next->info->n_others;
+  group_next_step(is_last);
+  if (sn_program_run(next->program, t->inputs, t->results))
+    stop_for(EXIT_TRAINING, "a step", t->ctx);
+  t->loss = read_loss(t->ctx, t->results[n_others]);
   t->at.steps++;
   t->at.loss_sum += t->loss;
-  for (size_t i = 0; i < info->n_batch; i++) sn_release(batch[i]);
-  for (size_t i = 0; i <= info->n_others; i++) sn_release(t->results[i]);
-  for (size_t i = 0; i < info->n_state; i++) {
+  for (size_t i = 0; i < n_batch; i++) sn_release(batch[i]);
+  for (size_t i = 0; i <= n_others; i++) sn_release(t->results[i]);
+  for (size_t i = 0; i < n_state; i++) {
     sn_release(t->inputs[i]);
-    t->inputs[i] = t->results[info->n_others + 1 + i];
+    t->inputs[i] = t->results[n_others + 1 + i];
   }
 }
 
 /* ---- around it ------------------------------------------------------------------------------- */
 
 /* What may not change while a training goes on. */
-static char *describe_run(const options *o, uint32_t step, const npy_array *arrays) {
+static char *describe_run(const options *o, const steps *s, const npy_array *arrays) {
   uint32_t data = 0;
+  char last[20] = "";
   for (size_t i = 0; i < o->n_arrays; i++)
     data = checksum(&arrays[i].hash, sizeof arrays[i].hash, data);
+  if (s->last.program) snprintf(last, sizeof last, ", last %08x", s->last.hash);
   char *text = allocate(100, 1);
-  snprintf(text, 100, "step %08x, data %08x, seed %" PRIu32, step, data, o->seed);
+  snprintf(text, 100, "step %08x, data %08x, seed %" PRIu32 "%s", s->whole.hash, data, o->seed,
+           last);
   return text;
 }
 
@@ -129,8 +118,8 @@ static void save(training *t) {
 /* What all have to be given alike. */
 static void check_alike(const training *t, const char *run) {
   const options *o = t->options;
-  const uint64_t numbers[] = {o->steps,       o->every,       o->rounds,
-                              o->split_state, t->checkpoints, t->out};
+  const uint64_t numbers[] = {o->steps,       o->every, o->rounds,   o->split_state,
+                              t->checkpoints, t->out,   o->drop_last};
   const int other =
       group_differing(checksum(numbers, sizeof numbers, checksum(run, strlen(run), 0)));
   if (other)
@@ -272,10 +261,12 @@ static void summarise(const training *t) {
            times.under_way > 0 && hidden > 0 ? 100 * hidden / times.under_way : 0);
   }
   if (done) printf("loss %.6g at first, %.6g at last\n", t->first_loss, t->loss);
-  const uint64_t left = t->data.rows - t->data.per_pass * t->data.size;
-  if (t->data.n_arrays && left)
-    printf("a pass leaves out its last %" PRIu64 " rows, which fill no batch of %" PRIu64 "\n",
-           left, t->data.size);
+  if (t->data.over)
+    printf(t->data.has_last
+               ? "a pass ends with a batch of %" PRIu64 " rows, the others have %" PRIu64 "\n"
+               : "a pass leaves out its last %" PRIu64 " rows, which fill no batch of %" PRIu64
+                 "\n",
+           t->data.over, t->data.size);
   if (t->options->checkpoint) printf("checkpoint in %s\n", t->options->checkpoint);
   if (t->options->out && !t->ended) printf("parameters in %s\n", t->options->out);
 }
@@ -286,8 +277,7 @@ static void close_training(training *t) {
   free(t->inputs);
   free(t->results);
   free(t->data.order);
-  sn_program_release(t->step);
-  sn_context_destroy(t->ctx);
+  steps_close(&t->steps);
 }
 
 /* Process 0 alone leaves something behind. */
@@ -298,13 +288,10 @@ int main(int argc, char **argv) {
   training t = {.options = &o, .group = group_open(&argc, &argv)};
   o = options_read(argc, argv);
   npy_array arrays[MOST_ARRAYS];
-  const uint32_t step = open_step(&t);
+  open_steps(&t);
   for (size_t i = 0; i < o.n_arrays; i++) arrays[i] = npy_open(o.arrays[i]);
-  t.data = batches_of(arrays, o.n_arrays, t.info, o.seed);
-  if (o.batch && o.batch != t.data.size)
-    stop(EXIT_INPUT, "--batch is %" PRIu64 ", %s was exported for batches of %" PRIu64, o.batch,
-         o.step, t.data.size);
-  char *run = describe_run(&o, step, arrays);
+  t.data = batches_of(arrays, &o, &t.steps);
+  char *run = describe_run(&o, &t.steps, arrays);
   t.checkpoints = o.checkpoint;
   t.out = o.out;
   check_alike(&t, run);
