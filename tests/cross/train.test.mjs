@@ -55,13 +55,13 @@ const cnn = () => {
 };
 const MODELS = { mlp: () => mlp('float32'), cnn, half: () => mlp('float16') };
 
-const batches = (set) =>
-  sn.data.fromArrays([SETS[set].x(), SETS[set].y()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true }).repeat();
+const batches = (set, dropLast) => sn.data.fromArrays([SETS[set].x(), SETS[set].y()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast });
 
 /** What Node makes of so many steps: the file of the parameters, the state, the losses. */
-const trainHere = async ({ set, step, first }, steps, state = first()) => {
+const trainHere = async ({ set, step, first }, steps, { dropLast = true } = {}) => {
+  let state = first();
   const losses = [];
-  const items = batches(set).start();
+  const items = batches(set, dropLast).repeat().start();
   while (losses.length < steps) {
     const { value: [x, y] } = await items.next();
     const made = step(state, x, y);
@@ -73,56 +73,71 @@ const trainHere = async ({ set, step, first }, steps, state = first()) => {
 };
 
 /** Writes a model's step, and the arguments that train it. */
-const exported = async (name) => {
+const exported = (name, dropLast = true) => {
   const model = MODELS[name]();
-  const items = batches(model.set).start();
-  const { value } = await items.next();
-  await items.return();
-  writeFileSync(file(`${name}.step`), model.step.export(model.first(), ...value));
-  const args = [file(`${name}.step`), '--data', file(`${model.set}-x.npy`), '--labels', file(`${model.set}-y.npy`), '--batch', BATCH, '--seed', SEED, '--steps', STEPS];
-  return { model, args };
+  const write = (rows) => {
+    const path = file(rows === BATCH ? `${name}.step` : `${name}-${rows}.step`);
+    const firstRows = (t) => t.take(sn.arange(0, rows, 1, { dtype: 'int32' }));
+    writeFileSync(path, model.step.export(model.first(), firstRows(SETS[model.set].x()), firstRows(SETS[model.set].y())));
+    return path;
+  };
+  const data = ['--data', file(`${model.set}-x.npy`), '--labels', file(`${model.set}-y.npy`)];
+  const last = dropLast ? ['--drop-last'] : ['--last', write(ROWS % BATCH)];
+  return { model, args: [write(BATCH), ...data, ...last, '--batch', BATCH, '--seed', SEED, '--steps', STEPS] };
 };
 
 const lossesIn = (path) => readFileSync(path, 'utf8').trim().split('\n').slice(1).map((line) => line.split(',').map(Number));
 
 /* ---- equal bits ---- */
 
-for (const name of Object.keys(MODELS)) {
-  test(`${name}: the native program reaches the bits of Node, on one thread and on two`, async () => {
-    const { model, args } = await exported(name);
-    const here = await trainHere(model, STEPS);
-    for (const threads of [1, 2]) {
-      const [out, csv] = [file(`${name}-${threads}.safetensors`), file(`${name}-${threads}.csv`)];
-      const { status, stdout, stderr } = train([...args, '--out', out, '--losses', csv, '--threads', threads]);
-      assert.equal(stderr, '');
-      assert.equal(status, 0);
-      assert.match(stdout, /^40 steps in [\d.]+ s.*\nloss [\d.]+ at first, [\d.]+ at last\na pass leaves out its last 2 rows/);
-      assert.deepEqual(readFileSync(out), here.params);
-      assert.deepEqual(lossesIn(csv).map(([step, loss]) => [step, Math.fround(loss)]), here.losses.map((loss, i) => [i + 1, loss]));
-    }
-  });
-}
+for (const name of Object.keys(MODELS))
+  for (const dropLast of [true, false])
+    test(`${name}, the last 2 rows ${dropLast ? 'left out' : 'as a batch'}: the native program reaches the bits of Node, on one thread and on two`, async () => {
+      const { model, args } = exported(name, dropLast);
+      const here = await trainHere(model, STEPS, { dropLast });
+      for (const threads of [1, 2]) {
+        const [out, csv] = [file(`${name}-${threads}.safetensors`), file(`${name}-${threads}.csv`)];
+        const { status, stdout, stderr } = train([...args, '--out', out, '--losses', csv, '--threads', threads]);
+        assert.equal(stderr, '');
+        assert.equal(status, 0);
+        assert.match(stdout, /^40 steps in [\d.]+ s.*\nloss [\d.]+ at first, [\d.]+ at last\n/);
+        assert.match(stdout, dropLast ? /\na pass leaves out its last 2 rows/ : /\na pass ends with a batch of 2 rows, the others have 8\n/);
+        assert.deepEqual(readFileSync(out), here.params);
+        assert.deepEqual(lossesIn(csv).map(([step, loss]) => [step, Math.fround(loss)]), here.losses.map((loss, i) => [i + 1, loss]));
+      }
+    });
 
 test('a checkpoint is a state from which sn.fit goes on, by the step itself or by what was exported', async () => {
-  const { model, args } = await exported('cnn');
+  const { model, args } = exported('cnn');
   const kept = file('to-node');
   assert.equal(train([...args.slice(0, -1), 20, '--checkpoint', kept]).status, 0);
   const newest = readFileSync(join(kept, 'checkpoint-0.safetensors'));
   const { params } = await trainHere(model, 30);
-  const set = sn.data.fromArrays([SETS[model.set].x(), SETS[model.set].y()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true });
   for (const step of [model.step, sn.importStep(readFileSync(args[0]))]) {
     const { state, place } = sn.io.loadState(newest, { state: model.first(), place: sn.fitStart });
     assert.deepEqual([place.pass, place.index, place.steps], [3, 2, 20]);
-    const fitted = await sn.fit(step, state, set, { epochs: 5, place });
+    const fitted = await sn.fit(step, state, batches(model.set, true), { epochs: 5, place });
     assert.equal(fitted.place.steps, 30);
     assert.deepEqual(Buffer.from(sn.io.safetensors.encode(step.params(fitted.state))), params);
   }
 });
 
+test('sn.fit goes on behind the smaller batch of a pass', async () => {
+  const { model, args } = exported('cnn', false);
+  const kept = file('behind');
+  assert.equal(train([...args.slice(0, -1), 21, '--checkpoint', kept]).status, 0);
+  const { state, place } = sn.io.loadState(readFileSync(join(kept, 'checkpoint-0.safetensors')), { state: model.first(), place: sn.fitStart });
+  assert.deepEqual([place.pass, place.index, place.steps], [2, 7, 21]);
+  const fitted = await sn.fit(model.step, state, batches(model.set, false), { epochs: 4, place });
+  assert.equal(fitted.place.steps, 28);
+  const { params } = await trainHere(model, 28, { dropLast: false });
+  assert.deepEqual(Buffer.from(sn.io.safetensors.encode(model.step.params(fitted.state))), params);
+});
+
 /* ---- going on ---- */
 
 test('training that is ended and resumed has equal bits and one row for each step', async () => {
-  const { model, args } = await exported('cnn');
+  const { model, args } = exported('cnn');
   const here = await trainHere(model, STEPS);
   const [kept, out, csv] = [file('resumed'), file('resumed.safetensors'), file('resumed.csv')];
   let before = 0;
@@ -137,7 +152,7 @@ test('training that is ended and resumed has equal bits and one row for each ste
 });
 
 test('kill -9 at any moment costs the steps since the last checkpoint alone', async () => {
-  const { model, args } = await exported('cnn');
+  const { model, args } = exported('cnn');
   const steps = 2000;
   const [kept, out, csv] = [file('killed'), file('killed.safetensors'), file('killed.csv')];
   const all = [...args.slice(0, -1), steps, '--threads', 1, '--checkpoint', kept, '--resume', '--every', 10, '--out', out, '--losses', csv].map(String);
@@ -157,7 +172,7 @@ test('kill -9 at any moment costs the steps since the last checkpoint alone', as
 });
 
 test('a signal writes a checkpoint first', async () => {
-  const { args } = await exported('mlp');
+  const { args } = exported('mlp');
   const kept = file('ended');
   const child = spawn(TOOL, [...args.slice(0, -1), 1e9, '--checkpoint', kept, '--every', 1e9].map(String), { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
@@ -168,7 +183,7 @@ test('a signal writes a checkpoint first', async () => {
 });
 
 test('of two checkpoints a damaged one is left out; where both are, that is an error', async () => {
-  const { model, args } = await exported('mlp');
+  const { model, args } = exported('mlp');
   const here = await trainHere(model, STEPS);
   const [kept, saved, out] = [file('kept'), file('saved'), file('kept.safetensors')];
   assert.equal(train([...args.slice(0, -1), 30, '--checkpoint', kept, '--every', 10]).status, 0);
@@ -206,7 +221,7 @@ test('of two checkpoints a damaged one is left out; where both are, that is an e
 });
 
 test('a checkpoint of another training is refused, and one is never begun over another', async () => {
-  const { args } = await exported('mlp');
+  const { args } = exported('mlp');
   const kept = file('of-one');
   assert.equal(train([...args, '--checkpoint', kept]).status, 0);
   const refuse = (more, message) => {
@@ -218,14 +233,14 @@ test('a checkpoint of another training is refused, and one is never begun over a
   refuse([...args, '--seed', 8, '--checkpoint', kept, '--resume'], /of another training: .*seed 7; this one: .*seed 8/);
   refuse([...args.slice(0, -1), 39, '--checkpoint', kept, '--resume', '--out', file('early')], /is at step 40 already, --steps is 39/);
   assert.ok(!existsSync(file('early')));
-  const other = await exported('half');
+  const other = exported('half');
   refuse([...other.args, '--checkpoint', kept, '--resume'], /of another training/);
 });
 
 /* ---- what is wrong ---- */
 
 test('wrong arguments and files have exit codes, and a line that says what', async () => {
-  const { args } = await exported('mlp');
+  const { args } = exported('mlp');
   const [step, , x, , y] = args;
   const image = file('images-x.npy');
   const written = (name, bytes) => {
@@ -242,6 +257,9 @@ test('wrong arguments and files have exit codes, and a line that says what', asy
     [[step, '--steps', '1x'], 2, /--steps is 1x/],
     [[step, '--nothing'], 2, /unrecognized option/],
     [[step, '--steps', 1, '--resume'], 2, /--resume needs --checkpoint/],
+    [[...args, '--last', step], 2, /--last trains the batch that --drop-last leaves out/],
+    [[step, '--steps', 1, '--data', x, '--labels', y], 3, /ends with 2 rows behind its batches of 8: --last FILE takes the step exported for a batch of 2, --drop-last/],
+    [[step, '--steps', 1, '--data', x, '--labels', y, '--last', step], 3, /exported for batches of 8 rows, a pass ends with 2 rows behind its batches of 8/],
     [[step, '--steps', 1, '--isa', 'z80'], 2, /--isa is z80, which this machine does not have/],
     [[step, '--steps', 1, '--gradients', 'int8'], 2, /--gradients is int8, expected float32 or bfloat16/],
     [['/no/step', '--steps', 1], 3, /cannot read \/no\/step: No such file/],
@@ -277,7 +295,7 @@ test('wrong arguments and files have exit codes, and a line that says what', asy
 });
 
 test('labels of int64 are read as int32, unless one is too large', async () => {
-  const { model, args } = await exported('mlp');
+  const { model, args } = exported('mlp');
   const asWide = (values) => {
     const [count, text] = [values.length, `{'descr': '<i8', 'fortran_order': False, 'shape': (${values.length},), }`];
     const head = Buffer.from(`\x93NUMPY\x01\x00v\x00${text.padEnd(117)}\n`, 'latin1');
@@ -293,7 +311,7 @@ test('labels of int64 are read as int32, unless one is too large', async () => {
 });
 
 test('damaged data and steps end it by an exit code, never by a signal', async () => {
-  const { args } = await exported('mlp');
+  const { args } = exported('mlp');
   const [step, , x] = args;
   const { xorshift } = await import('../../js/test/random.mjs');
   const random32 = xorshift(5);

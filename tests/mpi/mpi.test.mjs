@@ -1,97 +1,19 @@
 // sinter-train under mpirun: one, two and four processes reach the bits of Node, whatever ends them on the way; processes that
 // do not have the same files end together.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sn from 'sinter';
 import { pipelineParallel, tensorParallel } from 'sinter/parallel';
 import { root } from '../../scripts/lib/proc.mjs';
+import {
+  ALONE, BATCH, MPIRUN, ROWS, SEED, SETS, STEPS, TOOL, cnn, deep, exported, file, gpt, lossesIn, mlp, run, simulate, train, trainHere, wide,
+} from './models.mjs';
 
-const ALONE = join(root, 'build/native/tools/train/sinter-train');
-const TOOL = join(root, 'build/native-mpi/tools/train/sinter-train');
-const MPIRUN = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--quiet'];
 const { nn, optim, random } = sn;
-const [ROWS, BATCH, SEED, STEPS] = [54, 8, 7, 24];
-
-let folder;
-before(async () => {
-  await sn.init({ threads: 2, deterministic: true });
-  folder = mkdtempSync(join(tmpdir(), 'sinter-mpi-'));
-  for (const [name, { x, y }] of Object.entries(SETS)) {
-    writeFileSync(file(`${name}-x.npy`), sn.io.npy.encode(x()));
-    writeFileSync(file(`${name}-y.npy`), sn.io.npy.encode(y()));
-  }
-});
-after(() => rmSync(folder, { recursive: true }));
-
-const file = (name) => join(folder, name);
-const run = (command, args, env = {}) => {
-  const { status, signal, stdout, stderr } = spawnSync(command, args.map(String), { encoding: 'utf8', env: { ...process.env, ...env }, timeout: 120_000 });
-  return { status, signal, stdout, stderr };
-};
-const train = (ranks, args, env) => run('mpirun', [...MPIRUN, '-n', ranks, TOOL, ...args, '--threads', 1], env);
-
-/* ---- what is trained ---- */
-
-const classes = () => random.bits(random.key(12), [ROWS]).bitwiseAnd(3);
-const letters = (seed) => random.bits(random.key(seed), [ROWS, 6]).bitwiseAnd(15);
-const SETS = {
-  flat: { x: () => random.normal(random.key(11), [ROWS, 10]), y: classes },
-  images: { x: () => random.normal(random.key(13), [ROWS, 8, 8, 1]), y: classes },
-  texts: { x: () => letters(14), y: () => letters(15) },
-};
-
-const mlp = (options) => {
-  const net = nn.sequential(nn.linear(10, 32), nn.gelu(), nn.linear(32, 4));
-  const loss = (params, x, y) => sn.softmaxCrossEntropy(net.apply(params, x), y).mean();
-  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), options);
-  return { set: 'flat', step, first: () => step.init(net.init(random.key(1))) };
-};
-const cnn = (options) => {
-  const net = nn.sequential(nn.conv2d(1, 8, 3, { padding: 'same' }), nn.batchNorm(8), nn.relu(), nn.flatten(), nn.dropout(0.25), nn.linear(512, 4));
-  const loss = (params, x, y, { state, key }) => {
-    const [logits, next] = net.apply(params, x, { state, key, train: true });
-    return [sn.softmaxCrossEntropy(logits, y).mean(), { state: next, aux: logits.argmax({ axis: 1 }) }];
-  };
-  const lr = optim.schedules.cosine({ lr: 0.05, steps: STEPS });
-  const step = sn.trainStep(loss, optim.sgd({ lr, momentum: 0.9 }), { clipNorm: 1, ...options });
-  const { params, state } = net.init(random.key(2));
-  return { set: 'images', step, first: () => step.init(params, { state, key: random.key(3) }) };
-};
-const gpt = (options) => {
-  const [table, block, norm] = [nn.embedding(16, 24), nn.transformerBlock(24, 2), nn.layerNorm(24)];
-  const loss = ({ t, b, n }, x, y) => {
-    const out = norm.apply(n, block.apply(b, table.apply(t, x)));
-    return sn.softmaxCrossEntropy(out.matmul(t.weight.transpose()), y).mean();
-  };
-  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), options);
-  const [a, b, c] = [0, 1, 2].map((i) => random.foldIn(random.key(4), i));
-  return { set: 'texts', step, first: () => step.init({ t: table.init(a), b: block.init(b), n: norm.init(c) }) };
-};
-
-/** Heads and hidden units side by side. */
-const wide = (options) => {
-  const [size, heads, parts] = [24, 4, 4];
-  const attend = tensorParallel(parts, nn.multiHeadAttention(size, heads / parts, { width: size / heads, causal: true, rope: true }));
-  const feed = tensorParallel(parts, nn.sequential(nn.linear(size, 24), nn.gelu(), nn.dropout(0.1), nn.linear(24, size)));
-  const net = nn.sequential(nn.residual(nn.layerNorm(size), attend), nn.residual(nn.layerNorm(size), feed));
-  const table = nn.embedding(16, size);
-  const loss = ({ t, b }, x, y, { key }) => sn.softmaxCrossEntropy(net.apply(b, table.apply(t, x), { key, train: true }).matmul(t.weight.transpose()), y).mean();
-  const step = sn.trainStep(loss, optim.adamw({ lr: 0.01 }), { clipNorm: 1, ...options });
-  return { set: 'texts', step, first: () => step.init({ t: table.init(random.key(5)), b: net.init(random.key(6)) }, { key: random.key(7) }) };
-};
-/** Blocks one behind the other. */
-const deep = (parts, options) => {
-  const block = nn.residual(nn.rmsNorm(16), nn.linear(16, 16), nn.gelu(), nn.linear(16, 16));
-  const net = nn.sequential(nn.linear(10, 16), pipelineParallel(4, block, { parts }), nn.linear(16, 4));
-  const loss = (params, x, y) => sn.softmaxCrossEntropy(net.apply(params, x), y).mean();
-  const step = sn.trainStep(loss, optim.sgd({ lr: 0.1, momentum: 0.9, nesterov: true }), options);
-  return { set: 'flat', step, first: () => step.init(net.init(random.key(8))) };
-};
 
 const MODELS = {
   'mlp, 4 blocks': () => mlp({ blocks: 4 }),
@@ -108,42 +30,12 @@ const MODELS = {
   'one behind the other in 4 blocks': () => deep(1, { blocks: 4 }),
 };
 
-const batches = (set) =>
-  sn.data.fromArrays([SETS[set].x(), SETS[set].y()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true }).repeat();
-
-/** What Node makes of so many steps. */
-const trainHere = async ({ set, step, first }, steps) => {
-  let state = first();
-  const items = batches(set).start();
-  const losses = [];
-  for (let i = 0; i < steps; i++) {
-    const made = step(state, ...(await items.next()).value);
-    ({ state } = made);
-    losses.push(made.loss.item());
-  }
-  await items.return();
-  return { params: Buffer.from(sn.io.safetensors.encode(step.params(state))), losses };
-};
-
-let count = 0;
-/** Writes a model's step, and the arguments that train it. */
-const exported = async (model) => {
-  const items = batches(model.set).start();
-  const { value } = await items.next();
-  await items.return();
-  const name = file(`${count++}.step`);
-  writeFileSync(name, model.step.export(model.first(), ...value));
-  return [name, '--data', file(`${model.set}-x.npy`), '--labels', file(`${model.set}-y.npy`), '--batch', BATCH, '--seed', SEED, '--steps', STEPS];
-};
-
-const lossesIn = (path) => readFileSync(path, 'utf8').trim().split('\n').slice(1).map((line) => Math.fround(line.split(',')[1]));
-
 /* ---- equal bits ---- */
 
 for (const [name, make] of Object.entries(MODELS))
   test(`${name}: one process, two and four reach the bits of Node; the last rows, which fill no batch, are left out`, async () => {
     const model = make();
-    const args = await exported(model);
+    const args = exported(model);
     const here = await trainHere(model, STEPS);
     const [out, csv] = [file('out.safetensors'), file('losses.csv')];
     const alone = run(ALONE, [...args, '--out', out, '--losses', csv]);
@@ -163,66 +55,39 @@ for (const [name, make] of Object.entries(MODELS))
 
 /* ---- gradients of 16 bits ---- */
 
-const bits = new DataView(new ArrayBuffer(4));
-/** The nearest bfloat16, ties to even. */
-const bfloat16 = (x) => {
-  bits.setFloat32(0, x);
-  const word = bits.getUint32(0);
-  bits.setUint32(0, (word + 0x7fff + ((word >>> 16) & 1)) & 0xffff0000);
-  return bits.getFloat32(0);
-};
-
-/** x and what is left of before as a bfloat16, of which something is left again; before: null: nothing is ever left. */
-const rounded = (x, left, i) => {
-  const wanted = Math.fround(x + (left?.[i] ?? 0));
-  const y = bfloat16(wanted);
-  if (left) left[i] = Math.fround(wanted - y);
-  return y;
-};
-
-const pairs = (list) => (list.length === 1 ? list[0] : pairs(list.flatMap((x, i) => (i % 2 ? [] : [i + 1 < list.length ? Math.fround(x + list[i + 1]) : x]))));
-
-/** w after steps of w - mean over 4 blocks of the sum of their rows, by so many processes; what each sends, and what it sends back, is rounded. */
-const simulate = (batchesOfRows, ranks, feedback) => {
-  const w = new Float32Array(10);
-  const [given, back] = [Array.from({ length: ranks }, () => feedback && []), feedback && []];
-  for (const rows of batchesOfRows)
-    for (let i = 0; i < w.length; i++) {
-      const blocks = [0, 1, 2, 3].map((b) => Math.fround(rows[2 * b][i] + rows[2 * b + 1][i]));
-      const own = given.map((left, r) => rounded(pairs(blocks.slice(r * 4 / ranks, (r + 1) * 4 / ranks)), left, i));
-      w[i] -= Math.fround(rounded(pairs(own), back, i) / 4);
+for (const [dropLast, passes] of [[true, 'whole batches'], [false, 'smaller last batches']])
+  test(`gradients as bfloat16, ${passes}: rounded twice, and what is left over goes into the next step`, async () => {
+    const step = sn.trainStep((w, x) => w.mul(x).sum(), optim.sgd({ lr: 1 }), { blocks: 4 });
+    const items = sn.data.fromArrays([SETS.flat.x()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast }).repeat().start();
+    const [rows, steps] = [[], 200];
+    for (let i = 0; i < steps; i++) rows.push((await items.next()).value[0].toArray());
+    await items.return();
+    const out = file('linear.safetensors');
+    const write = (n) => {
+      const name = file(`linear-${n}.step`);
+      writeFileSync(name, step.export(step.init(sn.zeros([10])), SETS.flat.x().slice([0, 0], [n, 10])));
+      return name;
+    };
+    const args = [write(BATCH), ...(dropLast ? ['--drop-last'] : ['--last', write(ROWS % BATCH)])];
+    const reach = (ranks, ...more) => {
+      const { status, stderr } = train(ranks, [...args, '--data', file('flat-x.npy'), '--seed', SEED, '--steps', steps, '--out', out, ...more]);
+      assert.deepEqual([status, stderr], [0, '']);
+      const { tensors } = sn.io.safetensors.decode(readFileSync(out));
+      return Object.values(tensors)[0].toArray();
+    };
+    const exact = reach(1);
+    for (const ranks of [2, 4]) {
+      const w = reach(ranks, '--gradients', 'bfloat16');
+      assert.deepEqual(w, simulate(rows, ranks, true));
+      const error = (a) => Math.max(...a.map((x, i) => Math.abs(x - exact[i])));
+      assert.ok(error(w) < error(simulate(rows, ranks, false)) / 2, `${error(w)}, ${error(simulate(rows, ranks, false))}`);
+      assert.deepEqual(reach(ranks, '--gradients', 'float32'), exact);
     }
-  return [...w];
-};
-
-test('gradients as bfloat16: rounded twice, and what is left over goes into the next step', async () => {
-  const step = sn.trainStep((w, x) => w.mul(x).sum(), optim.sgd({ lr: 1 }), { blocks: 4 });
-  const data = () => sn.data.fromArrays([SETS.flat.x()]).shuffle(random.key(SEED)).batch(BATCH, { dropLast: true }).repeat().start();
-  const items = data();
-  const [rows, steps] = [[], 200];
-  for (let i = 0; i < steps; i++) rows.push((await items.next()).value[0].toArray());
-  await items.return();
-  const [name, out] = [file('linear.step'), file('linear.safetensors')];
-  writeFileSync(name, step.export(step.init(sn.zeros([10])), SETS.flat.x().slice([0, 0], [BATCH, 10])));
-  const reach = (ranks, ...more) => {
-    const { status, stderr } = train(ranks, [name, '--data', file('flat-x.npy'), '--seed', SEED, '--steps', steps, '--out', out, ...more]);
-    assert.deepEqual([status, stderr], [0, '']);
-    const { tensors } = sn.io.safetensors.decode(readFileSync(out));
-    return Object.values(tensors)[0].toArray();
-  };
-  const exact = reach(1);
-  for (const ranks of [2, 4]) {
-    const w = reach(ranks, '--gradients', 'bfloat16');
-    assert.deepEqual(w, simulate(rows, ranks, true));
-    const error = (a) => Math.max(...a.map((x, i) => Math.abs(x - exact[i])));
-    assert.ok(error(w) < error(simulate(rows, ranks, false)) / 2, `${error(w)}, ${error(simulate(rows, ranks, false))}`);
-    assert.deepEqual(reach(ranks, '--gradients', 'float32'), exact);
-  }
-  assert.deepEqual(reach(1, '--gradients', 'bfloat16'), exact);
-});
+    assert.deepEqual(reach(1, '--gradients', 'bfloat16'), exact);
+  });
 
 test('gradients as bfloat16 are half as many bytes, and a network learns as well by them', async () => {
-  const args = await exported(mlp({ blocks: 4 }));
+  const args = exported(mlp({ blocks: 4 }));
   const megabytes = [];
   const last = [];
   for (const type of ['float32', 'bfloat16']) {
@@ -245,7 +110,7 @@ const trainMixed = (args, each) =>
 test('in strict mode processes with other instruction sets reach the same bits', async () => {
   const model = mlp({ blocks: 4 });
   const out = file('mixed.safetensors');
-  const { status, stderr } = trainMixed([...await exported(model), '--out', out], [{ more: ['--isa', 'generic'] }, { more: ['--isa', 'avx2'] }]);
+  const { status, stderr } = trainMixed([...exported(model), '--out', out], [{ more: ['--isa', 'generic'] }, { more: ['--isa', 'avx2'] }]);
   assert.deepEqual([status, stderr], [0, '']);
   assert.deepEqual(readFileSync(out), (await trainHere(model, STEPS)).params);
 });
@@ -255,7 +120,7 @@ test('processes whose parameters part are ended before a checkpoint has them', a
   const { status: made, stderr: said } = run('mpicc', ['-shared', '-fPIC', '-o', shim, join(root, 'tests/mpi/flips.c')]);
   assert.equal(made, 0, said);
   const kept = file('parted');
-  const args = [...await exported(mlp({ blocks: 4 })), '--checkpoint', kept, '--every', 20];
+  const args = [...exported(mlp({ blocks: 4 })), '--checkpoint', kept, '--every', 20];
   const { status, stderr } = trainMixed(args, [{}, { before: ['env', `LD_PRELOAD=${shim}`] }]);
   assert.equal(status, 1, stderr);
   assert.match(stderr, /^sinter-train: process 1 has another state than process 0 after step 20: .*deterministic: true.*\n$/);
@@ -268,7 +133,7 @@ test('processes whose parameters part are ended before a checkpoint has them', a
 for (const [name, make] of Object.entries({ cnn: () => cnn({ blocks: 4 }), wide, deep: () => deep(4, {}) }))
   test(`training goes on from a checkpoint with another number of processes, and with or without the state split: ${name}`, async () => {
     const model = make();
-    const args = (await exported(model)).slice(0, -1);
+    const args = exported(model).slice(0, -1);
     const [kept, out] = [file(`resumed-${name}`), file(`resumed-${name}.safetensors`)];
     for (const [ranks, steps, ...more] of [[2, 6], [4, 11, '--split-state'], [1, 14], [2, 17, '--split-state'], [4, STEPS]]) {
       const { status, stderr } = train(ranks, [...args, steps, '--checkpoint', kept, '--resume', '--every', 5, '--out', out, ...more]);
@@ -325,7 +190,7 @@ const until = async (test, what) => {
 for (const victim of [0, 1])
   test(`where process ${victim} is killed all end, and training goes on from the last checkpoint`, async () => {
     const model = cnn({ blocks: 4 });
-    const args = (await exported(model)).slice(0, -1);
+    const args = exported(model).slice(0, -1);
     const [kept, out] = [file(`killed-${victim}`), file(`killed-${victim}.safetensors`)];
     const child = spawn('mpirun', [...MPIRUN, '-n', 2, TOOL, ...args, 1e6, '--threads', 1, '--checkpoint', kept, '--every', 5].map(String), { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve([code, signal])));
@@ -348,7 +213,7 @@ const readSteps = async (args, kept) => {
 };
 
 test('a signal ends all at the same step, with a checkpoint', async () => {
-  const args = (await exported(mlp({ blocks: 4 }))).slice(0, -1);
+  const args = exported(mlp({ blocks: 4 })).slice(0, -1);
   const kept = file('signalled');
   const child = spawn('mpirun', [...MPIRUN, '-n', 2, TOOL, ...args, 1e6, '--threads', 1, '--checkpoint', kept, '--every', 1e6].map(String), { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
@@ -362,8 +227,8 @@ test('a signal ends all at the same step, with a checkpoint', async () => {
 /* ---- what is wrong ---- */
 
 test('processes with different files or arguments end together, with one line that says so', async () => {
-  const args = await exported(mlp({ blocks: 4 }));
-  const other = await exported(mlp({ blocks: 2 }));
+  const args = exported(mlp({ blocks: 4 }));
+  const other = exported(mlp({ blocks: 2 }));
   const one = (given) => ['-n', 1, TOOL, ...given, '--threads', 1];
   const seeded = args.map((arg) => (arg === SEED ? SEED + 1 : arg));
   const longer = [...args.slice(0, -1), STEPS + 1];
@@ -376,12 +241,12 @@ test('processes with different files or arguments end together, with one line th
 });
 
 test('what is wrong for all is said once', async () => {
-  const args = await exported(mlp({ blocks: 4 }));
+  const args = exported(mlp({ blocks: 4 }));
   const cases = [
     [3, args, 3, /4 blocks cannot be shared by 3 processes/],
     [8, args, 3, /4 blocks cannot be shared by 8 processes/],
-    [2, await exported(mlp({})), 3, /it was made for one process; .*blocks: 2/],
-    [2, await exported(deep(1, { accumulate: 2 })), 3, /it was made for one process; .*sinter\/parallel that are in no loop/],
+    [2, exported(mlp({})), 3, /it was made for one process; .*blocks: 2/],
+    [2, exported(deep(1, { accumulate: 2 })), 3, /it was made for one process; .*sinter\/parallel that are in no loop/],
     [2, ['/no/step', '--steps', 1], 3, /cannot read \/no\/step/],
     [2, [...args, '--out', '/no/folder/out'], 5, /cannot write \/no\/folder\/out/],
   ];
