@@ -4,8 +4,9 @@
 
 import { resolveAxis } from './axes.js';
 import { checkFunction } from './check.js';
-import { ShapeError, SinterError, shapeText } from './errors.js';
-import { concat, flip, reshape, slice, stack } from './functions.gen.js';
+import { SinterError, shapesError } from './errors.js';
+import { concat, flip, reshape, stack } from './functions.gen.js';
+import { part } from './indexing.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorNames } from './pytree.js';
 import { enter, sameTree, sameTypes, typed, type Entered, type Returned, type SlicesOf } from './regions.js';
@@ -21,31 +22,19 @@ export interface AssociativeScanOptions {
 
 const OPTIONS: OptionSchema<AssociativeScanOptions> = { axis: 'axis', reverse: 'boolean' };
 
-/** Elements of the axis from begin on to the end or to before it, in steps. */
-function part(t: Tensor, axis: number, begin: number, end: number, stride = 1): Tensor {
-  const count = Math.max(0, Math.ceil((end - begin) / stride));
-  const along = (there: number, elsewhere: (dim: number) => number): number[] =>
-    t.shape.map((dim, i) => (i === axis ? there : elsewhere(dim)));
-  return slice(t, along(begin, () => 0), along(count, (dim) => dim), { strides: along(stride, () => 1) });
-}
-
 /** a[0], b[0], a[1], b[1] ...: a has as many as b, or one more. */
 function interleave(a: Tensor, b: Tensor, axis: number): Tensor {
   const n = b.shape[axis]!;
   const pairs = stack([part(a, axis, 0, n), b], { axis: axis + 1 });
   const even = reshape(pairs, b.shape.map((dim, i) => (i === axis ? 2 * n : dim)));
-  return a.shape[axis] === n ? even : concat([even, part(a, axis, n, n + 1)], { axis });
+  return a.shape[axis] === n ? even : concat([even, part(a, axis, n, 1)], { axis });
 }
 
 function sizeAlong(op: string, xs: Entered, axis: number): number {
   const names = tensorNames(xs.shape, (path) => `xs${path}`);
   const sizes = xs.tensors.map((t) => t.shape[resolveAxis(op, axis, t.shape)]!);
   const k = sizes.findIndex((n) => n !== sizes[0]);
-  if (k > 0) {
-    const found = [0, k].map((i) => ({ path: names[i]!, shape: xs.tensors[i]!.shape }));
-    const text = found.map(({ path, shape }) => `${path} ${shapeText(shape)}`).join(', ');
-    throw new ShapeError(op, `sizes along axis ${axis} differ: ${text}`, { shapes: found.map(({ shape }) => shape) });
-  }
+  if (k > 0) throw shapesError(op, `sizes along axis ${axis} differ`, [0, k].map((i) => [names[i]!, xs.tensors[i]!.shape]));
   if (sizes[0] === undefined) throw new SinterError('argument', op, 'there is no tensor in xs');
   return sizes[0];
 }
@@ -67,8 +56,8 @@ export function associativeScan<X>(
     sizeAlong(op, given, axis);
     const axes = given.tensors.map((t) => resolveAxis(op, axis, t.shape));
     const size = ([t]: readonly Tensor[]): number => t!.shape[axes[0]!]!;
-    const parts = (list: readonly Tensor[], begin: number, end: number, stride?: number): Tensor[] =>
-      list.map((t, i) => part(t, axes[i]!, begin, end, stride));
+    const parts = (list: readonly Tensor[], begin: number, count: number, stride?: number): Tensor[] =>
+      list.map((t, i) => part(t, axes[i]!, begin, count, stride));
     const turned = (list: readonly Tensor[]): Tensor[] => (reverse ? list.map((t, i) => flip(t, { axis: axes[i]! })) : [...list]);
     const combine = (a: readonly Tensor[], b: readonly Tensor[]): Tensor[] => {
       const tree = (list: readonly Tensor[]): SlicesOf<X> => rebuild(given.shape, list) as SlicesOf<X>;
@@ -84,8 +73,9 @@ export function associativeScan<X>(
     const prefixes = (list: readonly Tensor[]): readonly Tensor[] => {
       const n = size(list);
       if (n < 2) return list;
-      const odd = prefixes(combine(parts(list, 0, n - 1, 2), parts(list, 1, n, 2)));
-      const rest = parts(list, 2, n, 2);
+      const half = n >> 1;
+      const odd = prefixes(combine(parts(list, 0, half, 2), parts(list, 1, half, 2)));
+      const rest = parts(list, 2, (n - 1) >> 1, 2);
       const before = n % 2 ? odd : parts(odd, 0, size(odd) - 1);
       const first = parts(list, 0, 1);
       const even = n === 2 ? first : combine(before, rest).map((t, i) => concat([first[i]!, t], { axis: axes[i]! }));

@@ -3,7 +3,7 @@
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { fitsInt32, shown } from './check.js';
-import { ShapeError, shapeText } from './errors.js';
+import { shapesError } from './errors.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
@@ -37,9 +37,7 @@ export function windowWords(op: string, given: Readonly<Record<string, Tensor>>,
   const { strides, padding, dilation, layout, groups = 1, window = 0, outputPadding = 0 } = windows;
   const need = (ok: boolean, what: string): void => {
     if (ok) return;
-    const shapes = Object.entries(given).map(([name, { shape }]) => ({ name, shape }));
-    const text = shapes.map(({ name, shape }) => `${name} ${shapeText(shape)}`).join(', ');
-    throw new ShapeError(op, `${what}: ${text}`, { shapes: shapes.map(({ shape }) => shape) });
+    throw shapesError(op, what, Object.entries(given).map(([name, { shape }]) => [name, shape]));
   };
   const each = (name: string, value: PerAxis): number[] => {
     const list = Array.isArray(value) ? (value as readonly number[]) : new Array<number>(axes).fill(value as number);

@@ -154,3 +154,7 @@ export function errorOfStatus(status: number, op: string, text: string, details?
 /** (2, 3) or (3,), as in the messages of the core. */
 export const shapeText = (shape: readonly (number | string)[]): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
+
+/** What is wrong with shapes, each named. */
+export const shapesError = (op: string, text: string, named: readonly (readonly [string, readonly number[]])[]): ShapeError =>
+  new ShapeError(op, `${text}: ${named.map(([name, shape]) => `${name} ${shapeText(shape)}`).join(', ')}`, { shapes: named.map(([, shape]) => shape) });

@@ -58,7 +58,7 @@ const ANY: Allowed = { least: -MAX_INT32 - 1, most: MAX_INT32 };
 export const ofAxis = (size: number): Allowed => ({ least: -size, most: size - 1 });
 
 /** count elements of one axis, a view: gradients of many of them are put together without adding each to all. */
-function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {
+export function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {
   const along = <T>(there: T, elsewhere: (dim: number) => T): T[] =>
     t.shape.map((dim, i) => (i === axis ? there : elsewhere(dim)));
   return slice(t, along(begin, () => 0), along(count, (dim) => dim), { strides: along(stride, () => 1) });

@@ -172,7 +172,6 @@ interface Cut {
 /** The batch in n parts along axis 0; blocks need not be equal. */
 function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'blocks'): Cut {
   const { tensors, shape } = flatten(batch, 'trainStep');
-  const names = tensorNames(shape, argumentName);
   const parts: Tensor[] = [];
   const rows = tensors.find((t) => t.ndim)?.shape[0] ?? 0;
   const most = Math.ceil(rows / n);
@@ -181,7 +180,7 @@ function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'block
     const [own, ...others] = t.shape;
     if (own === undefined) return;
     if (few ? own !== rows : own % n)
-      throw new ShapeError('trainStep', `batch ${names[i]} ${shapeText(t.shape)} does not divide into ${n} parts`, {
+      throw new ShapeError('trainStep', `batch ${tensorNames(shape, argumentName)[i]} ${shapeText(t.shape)} does not divide into ${n} parts`, {
         shapes: [t.shape],
         hint: `option ${option} cuts axis 0 of every tensor of the batch`,
       });

@@ -128,13 +128,12 @@ const isSure = (data: NumericArray, dtype: DType): boolean =>
       ? data instanceof Uint8Array || data instanceof Uint8ClampedArray
       : dtype === 'int8' && data instanceof Int8Array;
 
-/** Refuses arrays whose memory went to another thread; they look as if they were empty. */
-function checkAttached(op: string, data: NumericArray): void {
-  if (data.length > 0) return;
+/** What look finds in an array's memory; refuses an array whose memory went to another thread. */
+export function lookInto<T>(op: string, array: unknown, look: () => T): T {
   try {
-    new Uint8Array(data.buffer as ArrayBuffer);
+    return look();
   } catch {
-    throw new SinterError('argument', op, `the memory of ${shown(data)} was transferred elsewhere`);
+    throw new SinterError('argument', op, `the memory of ${shown(array)} was transferred elsewhere`);
   }
 }
 
@@ -147,7 +146,8 @@ interface Source {
 /** Elements, shape and dtype of what is accepted as numbers. */
 export function readElements(op: string, data: NestedArray | NumericArray, dtype?: DType): Source {
   if (isNumericArray(data)) {
-    checkAttached(op, data);
+    // Without its memory an array looks as if it were empty.
+    if (data.length === 0) lookInto(op, data, () => new Uint8Array(data.buffer as ArrayBuffer));
     if (data instanceof BigInt64Array || data instanceof BigUint64Array)
       throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
     if (isFloat16Array(data)) {

@@ -9,7 +9,7 @@ import { ARRAYS, DTYPES } from '../dtypes.gen.js';
 import { DTypeError, SinterError, UnsupportedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import { makeMeta, wrap, type Tensor } from '../tensor.js';
-import { allocate, checkShape } from '../upload.js';
+import { allocate, checkShape, lookInto } from '../upload.js';
 
 /** Integers that files have and tensors have not: their arrays. */
 const WIDE = { int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array };
@@ -37,12 +37,8 @@ export const damaged = (op: string, why: string): SinterError => new SinterError
 
 /** The bytes of an argument, in its own memory. */
 export function asBytes(op: string, given: unknown): Uint8Array {
-  try {
-    if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
-    if (given instanceof ArrayBuffer) return new Uint8Array(given);
-  } catch {
-    throw new SinterError('argument', op, `the memory of ${shown(given)} was transferred elsewhere`);
-  }
+  if (ArrayBuffer.isView(given)) return lookInto(op, given, () => new Uint8Array(given.buffer, given.byteOffset, given.byteLength));
+  if (given instanceof ArrayBuffer) return lookInto(op, given, () => new Uint8Array(given));
   throw new SinterError('argument', op, `expected bytes, not ${shown(given)}`, {
     hint: 'a Uint8Array or an ArrayBuffer; await sn.io.read(file) gives one of a file, a Blob or a Response',
   });
