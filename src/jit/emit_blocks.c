@@ -104,7 +104,7 @@ static void shuffle(const blocks *b, int i, int j, int k, int l) {
 }
 
 /* Of a part of x. */
-static int x_bytes(const blocks *b) { return SN_PART * (b->form == SN_QUANT_BYTES ? 1 : 2); }
+static int x_bytes(const blocks *b) { return (int)sn_quant_bytes(b->form, SN_PART); }
 
 /* ---- whole numbers ----------------------------------------------------------------------------- */
 

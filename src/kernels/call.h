@@ -31,14 +31,13 @@ typedef struct sn_call_plan {
 typedef struct sn_blocks_plan {
   const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
-  bool few;            /* rows of x: each worker quantises them on its own */
-  bool tiles;          /* more of them, that are multiplied by code made at run time */
-  sn_quant_form form;  /* of x for that */
-  size_t bytes_offset; /* of x in that form, in shared memory, where there are tiles */
-  int64_t unit;        /* rows of blocks, and of x in its own stage */
-  size_t scales_offset, totals_offset; /* of x, in shared memory or a worker's, behind its q */
-  size_t unpacked_offset;              /* of rows of blocks, in worker memory */
-  size_t unpacked_scales_offset;
+  bool few;           /* rows of x: blocks are multiplied as they are read */
+  bool tiles;         /* more of them, that are multiplied by code made at run time */
+  sn_quant_form form; /* of x for such code; SHORTS: there is none beside those */
+  int64_t unit;       /* rows of blocks */
+  /* of x, in shared memory behind its shorts */
+  size_t scales_offset, totals_offset, bytes_offset;
+  size_t unpacked_scales_offset; /* of rows of blocks, in worker memory behind their numbers */
 } sn_blocks_plan;
 
 /* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */

@@ -1,9 +1,7 @@
 /* kernel_blocks.c - calls over rows of quantised blocks (quant_rows.h):
  *
  *   dequantize_blocks    1 stage    unit: some rows
- *   matmul_blocks        1 stage    unit: some rows of blocks, with the few rows of x of their matrix, which each
- *                                   worker quantises on its own;
- *                        2 stages   for more of them: unit: some rows of x, quantised into shared memory;
+ *   matmul_blocks        2 stages   unit: some rows of x, quantised into shared memory;
  *                                   then unit: some rows of blocks, with all rows of x of their matrix
  *   matmul_dequantized   1 stage    unit: a tile of a product (gemm.h) whose B is packed from blocks
  *
@@ -17,8 +15,6 @@
 
 /* Products, or numbers, of a unit: enough to outweigh its dispatch. */
 #define UNIT_WORK 32768
-/* Rows of blocks that outweigh quantising x again. */
-#define FEW_UNIT 32
 /* Rows of x that are worth unpacking rows of blocks for; code made at run time is as fast with packed rows. */
 #define LEAST_UNPACKED 4
 #define LEAST_UNPACKED_FOR_CODE 12
@@ -95,36 +91,26 @@ static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
   return fits ? SN_QUANT_BYTES : SN_QUANT_APART;
 }
 
-/* The worker's memory: x, then rows of blocks where those are unpacked. */
-static bool plan_few(sn_kernel *kernel) {
+/* x in shared memory; in a worker's what it unpacks, if it has to. */
+static bool plan_product(sn_kernel *kernel) {
   sn_blocks_plan *p = kernel->blocks;
-  size_t *bytes = &kernel->worker_bytes, q, rows;
-  if (!fits(p->shape.rows, p->shape.k, 2, &p->scales_offset, bytes) ||
-      sn_size_add_overflows(*bytes, SN_QUANT_BEHIND_X, bytes) ||
-      !sn_size_round_up(*bytes, 64, bytes))
-    return false;
-  p->unpacked_offset = *bytes;
-  if (p->kernels->multiply) return true;
-  if (!fits(SN_QUANT_ROWS, p->shape.k, 2, &q, &rows)) return false;
-  p->unpacked_scales_offset = *bytes + q;
-  return !sn_size_add_overflows(*bytes, rows, bytes);
-}
-
-/* x lies in memory that all share. */
-static bool plan_many(sn_kernel *kernel) {
-  sn_blocks_plan *p = kernel->blocks;
-  const int64_t rows = p->shape.batch * p->shape.rows;
+  const int64_t rows = p->shape.batch * p->shape.rows, k = p->shape.k;
+  size_t *shared = &kernel->shared_bytes;
   kernel->n_stages = 2;
   kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
-  kernel->stages[0].units = pieces(rows, rows_of_unit(p->shape.k));
-  if (!fits(SN_QUANT_ROWS, p->shape.k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes) ||
-      !fits(rows, p->shape.k, 2, &p->scales_offset, &kernel->shared_bytes) ||
-      sn_size_add_overflows(kernel->shared_bytes, SN_QUANT_BEHIND_X, &kernel->shared_bytes) ||
-      !sn_size_round_up(kernel->shared_bytes, 64, &kernel->shared_bytes))
+  kernel->stages[0].units = pieces(rows, rows_of_unit(k));
+  const bool unpacks = !p->few || !p->kernels->multiply;
+  if (unpacks && !fits(SN_QUANT_ROWS, k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes))
     return false;
-  p->bytes_offset = kernel->shared_bytes;
-  return !p->tiles || !sn_size_add_overflows(kernel->shared_bytes, (size_t)(rows * p->shape.k),
-                                             &kernel->shared_bytes);
+  if (!fits(rows, k, 2, &p->scales_offset, shared) ||
+      sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared) ||
+      !sn_size_round_up(*shared, 64, shared))
+    return false;
+  p->totals_offset = p->scales_offset + (size_t)(rows * (k / SN_PART)) * sizeof(float);
+  p->bytes_offset = *shared;
+  if (p->form == SN_QUANT_SHORTS) return true;
+  return !sn_size_add_overflows(*shared, (size_t)rows * sn_quant_bytes(p->form, k), shared) &&
+         !sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared);
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
@@ -136,17 +122,14 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
   p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
-  p->form = form_of((sn_block_kind)*g->call.options, machine);
-  p->tiles = is_product(g) && !p->few && machine->gemm && p->form == SN_QUANT_BYTES;
+  const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
+  p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
+  p->form = p->few || p->tiles ? form : SN_QUANT_SHORTS;
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
-  if (p->few && p->unit < FEW_UNIT) p->unit = FEW_UNIT;
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
-  const bool small = !is_product(g) || (p->few ? plan_few(kernel) : plan_many(kernel));
-  const int64_t of_x = p->few ? s->rows : s->batch * s->rows;
-  p->totals_offset = p->scales_offset + (size_t)(of_x * (s->k / SN_PART)) * sizeof(float);
-  SN_FAIL_IF(arena->env, !small, SN_ERR_MEMORY, sn_op_describe(g->call.op)->name,
-             "rows are too long");
+  SN_FAIL_IF(arena->env, is_product(g) && !plan_product(kernel), SN_ERR_MEMORY,
+             sn_op_describe(g->call.op)->name, "rows are too long");
   return SN_OK;
 }
 
@@ -154,27 +137,29 @@ static const void *operand(const sn_kernel_run *run, const sn_operand *o) {
   return (char *)run->values[o->value] + o->offset * (int64_t)sn_dtype_bytes(o->dtype);
 }
 
-/* x in shared memory or a worker's, from a row on. */
-static sn_quant_x quantized(const sn_blocks_plan *p, char *memory, int64_t from, int64_t rows) {
-  const int64_t parts = p->shape.k / SN_PART;
-  return (sn_quant_x){.q = (int16_t *)(void *)memory + from * p->shape.k,
-                      .scales = (float *)(void *)(memory + p->scales_offset) + from * parts,
-                      .totals = (int32_t *)(void *)(memory + p->totals_offset) + from * parts,
-                      .rows = rows};
+/* x in shared memory, from a row on. */
+static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
+  const sn_blocks_plan *p = run->kernel->blocks;
+  const int64_t k = p->shape.k, part = row * (k / SN_PART);
+  char *memory = run->shared;
+  sn_quant_x x = {.q = (int16_t *)(void *)memory + row * k,
+                  .scales = (float *)(void *)(memory + p->scales_offset) + part,
+                  .totals = (int32_t *)(void *)(memory + p->totals_offset) + part,
+                  .rows = p->shape.rows};
+  if (p->form != SN_QUANT_SHORTS)
+    x.bytes = (int8_t *)memory + p->bytes_offset + row * (int64_t)sn_quant_bytes(p->form, k);
+  return x;
 }
 
-/* In both forms, since a worker may not be able to call the code. */
+/* As code made at run time reads it, too; not only so, since a worker may not be able to call that. */
 static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
-  const float *x = operand(run, &run->kernel->group->call.operands[0]);
-  sn_quant_x out = quantized(p, run->shared, 0, all);
-  p->kernels->take(SN_QUANT_SHORTS, x, begin * unit * parts, last * parts, &out);
-  if (!p->tiles) return;
-  out.q = (int16_t *)(void *)((char *)run->shared + p->bytes_offset);
-  p->kernels->take(p->form, x, begin * unit * parts, last * parts, &out);
+  const sn_quant_x out = quantized(run, 0);
+  p->kernels->take(p->form, operand(run, &run->kernel->group->call.operands[0]),
+                   begin * unit * parts, last * parts, &out);
 }
 
 static const uint8_t *rows_at(const sn_kernel_run *run, int64_t row) {
@@ -193,56 +178,17 @@ static void find_rows(const sn_kernel_run *run, int64_t row, int64_t width, sn_q
     w->rows[r] = rows_at(run, row + (r < width ? r : width - 1));
 }
 
-/* The few rows of x of a matrix, quantised into the worker's memory as `code` or the kernels read them. */
-static sn_quant_x take_few(const sn_kernel_run *run, int64_t batch, const sn_code *code,
-                           void *memory) {
-  const sn_blocks_plan *p = run->kernel->blocks;
-  const sn_call *call = &run->kernel->group->call;
-  const int64_t parts = p->shape.rows * (p->shape.k / SN_PART);
-  const float *x = (const float *)operand(run, &call->operands[0]) + batch * parts * SN_PART;
-  const sn_quant_x out = quantized(p, memory, 0, p->shape.rows);
-  p->kernels->take(code ? p->form : SN_QUANT_SHORTS, x, 0, parts, &out);
-  return out;
-}
-
-/* Rows [row, row + n) of matrix `batch` times few rows of x. */
-static void multiply_few(const sn_kernel_run *run, const sn_quant_x *x, const sn_code *code,
-                         int64_t batch, int64_t row, int64_t n, sn_quant_rows *w) {
+/* Rows [row, row + n) of matrix `batch` times few rows of x, by code made at run time. */
+static void call_blocks(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
+                        int64_t n) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   float *out = result_of(run) + batch * s->rows * s->n + row;
-  const int64_t first = batch * s->n + row, parts = s->k / SN_PART;
-  if (!code) {
-    for (int64_t r = 0; r < n; r += SN_QUANT_ROWS) {
-      const int64_t width = n - r < SN_QUANT_ROWS ? n - r : SN_QUANT_ROWS;
-      find_rows(run, first + r, width, w);
-      if (!p->kernels->multiply) p->kernels->unpack(w);
-      (p->kernels->multiply ? p->kernels->multiply : p->kernels->multiply_unpacked)(w, x, out + r,
-                                                                                    s->n, width);
-    }
-    return;
-  }
-  const int64_t x_bytes = s->k * (p->form == SN_QUANT_BYTES ? 1 : 2);
-  for (int64_t i = 0; i < s->rows; i++)
-    code->blocks(rows_at(run, first), (int32_t)s->bytes, (int32_t)n,
-                 (const int8_t *)x->q + i * x_bytes, x->scales + i * parts, x->totals + i * parts,
-                 (int32_t)parts, out + i * s->n);
-}
-
-static void run_few(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory,
-                    sn_quant_rows *w) {
-  const sn_blocks_plan *p = run->kernel->blocks;
-  const sn_code *code = sn_code_ready(&run->kernel->code);
-  const int64_t per_matrix = pieces(p->shape.n, p->unit);
-  if (code && !code->blocks) code = NULL;
-  while (begin < end) {
-    const int64_t batch = begin / per_matrix, unit = begin % per_matrix;
-    const int64_t to = per_matrix - unit < end - begin ? per_matrix : unit + end - begin;
-    const int64_t row = unit * p->unit,
-                  last = to * p->unit < p->shape.n ? to * p->unit : p->shape.n;
-    const sn_quant_x x = take_few(run, batch, code, memory);
-    multiply_few(run, &x, code, batch, row, last - row, w);
-    begin += to - unit;
+  for (int64_t i = 0; i < s->rows; i++) {
+    const sn_quant_x x = quantized(run, batch * s->rows + i);
+    code->blocks(rows_at(run, batch * s->n + row), (int32_t)s->bytes, (int32_t)n,
+                 x.bytes ? x.bytes : (const int8_t *)x.q, x.scales, x.totals,
+                 (int32_t)(s->k / SN_PART), out + i * s->n);
   }
 }
 
@@ -251,33 +197,39 @@ static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t
                           const sn_quant_rows *w) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
-  const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
-  const int8_t *bytes = (const int8_t *)run->shared + p->bytes_offset + batch * s->rows * s->k;
+  const sn_quant_x x = quantized(run, batch * s->rows);
   p->kernels->unpack_bytes(w);
-  code->tiles(w->q, w->scales, bytes, x.scales, x.totals, (int32_t)w->parts, (int32_t)s->rows, out,
-              (int32_t)(s->n * (int64_t)sizeof *out));
+  code->tiles(w->q, w->scales, x.bytes, x.scales, x.totals, (int32_t)w->parts, (int32_t)s->rows,
+              out, (int32_t)(s->n * (int64_t)sizeof *out));
 }
 
-/* Rows [row, row + width) of matrix `batch`, at most four: unpacked for all rows of x, or their numbers. */
-static void run_rows(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
-                     int64_t width, sn_quant_rows *w) {
+/* Rows [row, row + width) of matrix `batch`, at most four, times its rows of x. */
+static void multiply_rows(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
+                          int64_t width, sn_quant_rows *w) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
-  float *out = result_of(run);
+  float *out = result_of(run) + batch * s->rows * s->n + row;
   find_rows(run, batch * s->n + row, width, w);
-  if (!is_product(run->kernel->group)) {
-    for (int64_t r = 0; r < width; r++)
-      p->kernels->numbers(w->kind, w->rows[r], w->parts, out + (row + r) * s->k);
-    return;
-  }
-  out += batch * s->rows * s->n + row;
   if (code && width == SN_QUANT_ROWS) {
     multiply_tile(run, code, batch, out, w);
     return;
   }
-  const sn_quant_x x = quantized(p, run->shared, batch * s->rows, s->rows);
+  const sn_quant_x x = quantized(run, batch * s->rows);
+  if (p->few && p->kernels->multiply) {
+    p->kernels->multiply(w, &x, out, s->n, width);
+    return;
+  }
   p->kernels->unpack(w);
   p->kernels->multiply_unpacked(w, &x, out, s->n, width);
+}
+
+/* The numbers of rows [row, row + n). */
+static void write_numbers(const sn_kernel_run *run, int64_t row, int64_t n) {
+  const sn_blocks_plan *p = run->kernel->blocks;
+  const int64_t k = p->shape.k;
+  for (int64_t r = row; r < row + n; r++)
+    p->kernels->numbers((sn_block_kind)*run->kernel->group->call.options, rows_at(run, r),
+                        k / SN_PART, result_of(run) + r * k);
 }
 
 static void run_back(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
@@ -297,35 +249,44 @@ static void run_back(const sn_kernel_run *run, int64_t begin, int64_t end, void 
   }
 }
 
+/* Rows [row, row + n) of matrix `batch`, of a unit. */
+static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t n,
+                     char *memory) {
+  const sn_blocks_plan *p = run->kernel->blocks;
+  if (!is_product(run->kernel->group)) {
+    write_numbers(run, row, n);
+    return;
+  }
+  const sn_code *code = sn_code_ready(&run->kernel->code);
+  if (code && code->blocks) {
+    call_blocks(run, code, batch, row, n);
+    return;
+  }
+  if (code && !code->tiles) code = NULL;
+  sn_quant_rows w = {.kind = (sn_block_kind)*run->kernel->group->call.options,
+                     .parts = p->shape.k / SN_PART,
+                     .q = (int16_t *)(void *)memory,
+                     .scales = (float *)(void *)(memory + p->unpacked_scales_offset)};
+  for (int64_t r = row; r < row + n; r += SN_QUANT_ROWS)
+    multiply_rows(run, code, batch, r, row + n - r < SN_QUANT_ROWS ? row + n - r : SN_QUANT_ROWS,
+                  &w);
+}
+
 static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_group *g = run->kernel->group;
   if (is_back(g)) {
     run_back(run, begin, end, memory);
     return;
   }
-  const sn_blocks_plan *p = run->kernel->blocks;
-  const int64_t per_matrix = pieces(p->shape.n, p->unit);
-  if (is_product(g) && !p->few && run->stage == 0) {
+  if (is_product(g) && run->stage == 0) {
     quantize_units(run, begin, end);
     return;
   }
-  char *worker = memory;
-  sn_quant_rows w = {.kind = (sn_block_kind)*g->call.options,
-                     .parts = p->shape.k / SN_PART,
-                     .q = (int16_t *)(void *)(worker + p->unpacked_offset),
-                     .scales = (float *)(void *)(worker + p->unpacked_scales_offset)};
-  if (p->few) {
-    run_few(run, begin, end, memory, &w);
-    return;
-  }
-  const sn_code *code = p->tiles ? sn_code_ready(&run->kernel->code) : NULL;
-  if (code && !code->tiles) code = NULL;
+  const sn_blocks_plan *p = run->kernel->blocks;
+  const int64_t per_matrix = pieces(p->shape.n, p->unit);
   for (int64_t u = begin; u < end; u++) {
-    const int64_t first = u % per_matrix * p->unit, left = p->shape.n - first;
-    const int64_t last = first + (left < p->unit ? left : p->unit);
-    for (int64_t row = first; row < last; row += SN_QUANT_ROWS)
-      run_rows(run, code, u / per_matrix, row,
-               last - row < SN_QUANT_ROWS ? last - row : SN_QUANT_ROWS, &w);
+    const int64_t row = u % per_matrix * p->unit, left = p->shape.n - row;
+    run_rows(run, u / per_matrix, row, left < p->unit ? left : p->unit, memory);
   }
 }
 

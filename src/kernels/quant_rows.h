@@ -34,11 +34,17 @@ typedef enum sn_quant_form {
                     the place of the others */
 } sn_quant_form;
 
-/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. Behind all of it there are
- * SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
+/* Bytes of a row of k numbers in a form. */
+static inline size_t sn_quant_bytes(sn_quant_form form, int64_t k) {
+  return (size_t)k * (form == SN_QUANT_BYTES ? 1 : 2);
+}
+
+/* Rows of x in parts; of row i q begins at i * 32 parts, a scale and a total at i * parts. Behind all of it, and behind the
+ * bytes, there are SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
 #define SN_QUANT_BEHIND_X (3 * SN_PART * sizeof(int16_t))
 typedef struct sn_quant_x {
-  int16_t *q;
+  int16_t *q;    /* in shorts */
+  int8_t *bytes; /* in the other form, if that is wanted */
   float *scales;
   int32_t *totals; /* of q */
   int64_t rows;
@@ -53,7 +59,7 @@ static inline int sn_quant_zero_bits(sn_block_kind kind, sn_quant_form form) {
 
 /* Of an instruction set; all have the same bits. */
 typedef struct sn_quant_kernels {
-  /* Parts [from, to) of x, of all rows one after the other. */
+  /* Parts [from, to) of x, of all rows one after the other: in shorts, and in another form. */
   void (*take)(sn_quant_form form, const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
   void (*unpack)(const sn_quant_rows *w);

@@ -426,7 +426,7 @@ static void fill_buffers(jit_case *c) {
 
 /* From the end downwards, in a random turn, so that any buffer may be the last. */
 static bool place_buffers(jit_case *c) {
-  size_t bytes = WORKER_AT + c->kernel.worker_bytes + GAP + 16 * 1024;
+  size_t bytes = WORKER_AT + c->kernel.worker_bytes + c->kernel.shared_bytes + GAP + 16 * 1024;
   for (uint32_t i = 0; i < c->n_buffers; i++)
     bytes += (size_t)c->buffers[i].elements * sn_dtype_bytes(c->buffers[i].dtype) + GAP + 8;
   c->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -594,21 +594,27 @@ static void fill_rows(jit_case *c, const jit_buffer *rows) {
   memcpy(c->after + rows->at, c->before + rows->at, (size_t)rows->elements);
 }
 
-/* Four rows of blocks, unpacked in the worker's memory, times all of x, which lies behind that. */
-static bool run_tiles(jit_case *c, const vm_state *s) {
+/* Where x lies, as the kernel has quantised it. */
+typedef struct place_of_x {
+  int32_t q, scales, totals;
+} place_of_x;
+
+/* Row i of x behind the worker's memory. */
+static place_of_x find_x(const jit_case *c, int64_t i) {
+  const sn_blocks_plan *p = c->kernel.blocks;
+  const int64_t k = p->shape.k, part = i * (k / SN_PART) * 4;
+  const size_t q = p->form == SN_QUANT_SHORTS ? 0 : p->bytes_offset;
+  return (place_of_x){(int32_t)(c->extra + q + (size_t)i * sn_quant_bytes(p->form, k)),
+                      (int32_t)(c->extra + (int64_t)p->scales_offset + part),
+                      (int32_t)(c->extra + (int64_t)p->totals_offset + part)};
+}
+
+/* Four rows of blocks, unpacked in the worker's memory, times all of x. */
+static void call_tiles(jit_case *c) {
   const sn_blocks_plan *p = c->kernel.blocks;
   const sn_blocks_shape *shape = &p->shape;
   const int64_t parts = shape->k / SN_PART, row = case_below(&c->random, shape->n - 3);
   const jit_buffer *rows = &c->buffers[1], *out = &c->buffers[2];
-  const int32_t scales = (int32_t)(c->extra + shape->rows * shape->k);
-  const int32_t totals = (int32_t)(scales + shape->rows * parts * 4);
-  for (int image = 0; image < 2; image++) {
-    char *memory = image ? c->after : c->before;
-    p->kernels->take(p->form, s->values[0], 0, shape->rows * parts,
-                     &(sn_quant_x){.q = (int16_t *)(void *)(memory + c->extra),
-                                   .scales = (float *)(void *)(memory + scales),
-                                   .totals = (int32_t *)(void *)(memory + totals)});
-  }
   memcpy(c->before + out->at, c->after + out->at, (size_t)out->elements * 4);
   for (int64_t i = 0; i < shape->rows; i++)
     memset(c->before + out->at + (i * shape->n + row) * 4, POISON, 16);
@@ -620,16 +626,29 @@ static bool run_tiles(jit_case *c, const vm_state *s) {
   for (int r = 0; r < SN_QUANT_ROWS; r++)
     four.rows[r] = (uint8_t *)c->before + rows->at + (row + r) * shape->bytes;
   p->kernels->unpack_bytes(&four);
+  const place_of_x x = find_x(c, 0);
   add_call(c, SN_JIT_TILES, 9,
-           (int32_t[]){(int32_t)c->worker, (int32_t)(c->worker + p->unpacked_scales_offset),
-                       (int32_t)c->extra, scales, totals, (int32_t)parts, (int32_t)shape->rows,
+           (int32_t[]){(int32_t)c->worker, (int32_t)(c->worker + p->unpacked_scales_offset), x.q,
+                       x.scales, x.totals, (int32_t)parts, (int32_t)shape->rows,
                        (int32_t)(out->at + row * 4), (int32_t)(shape->n * 4)});
-  return true;
 }
 
-/* The code reads few rows of x from the worker's memory, where the kernel puts them before. */
+/* Some rows of blocks at a time. */
+static void call_blocks(jit_case *c) {
+  const sn_blocks_shape *shape = &c->kernel.blocks->shape;
+  for (int64_t i = 0; i < shape->rows; i++)
+    for (int64_t row = 0; row < shape->n;) {
+      const int64_t n = piece(&c->random, shape->n - row, c->n_calls > JIT_MAX_CALLS / 2);
+      const place_of_x x = find_x(c, i);
+      add_call(c, SN_JIT_BLOCKS, 8,
+               (int32_t[]){(int32_t)(c->buffers[1].at + row * shape->bytes), (int32_t)shape->bytes,
+                           (int32_t)n, x.q, x.scales, x.totals, (int32_t)(shape->k / SN_PART),
+                           (int32_t)(c->buffers[2].at + 4 * (i * shape->n + row))});
+      row += n;
+    }
+}
+
 static bool run_blocks(jit_case *c) {
-  const sn_blocks_plan *p = c->kernel.blocks;
   vm_state s;
   char *shared;
   fill_rows(c, &c->buffers[1]);
@@ -638,27 +657,12 @@ static bool run_blocks(jit_case *c) {
       .kernel = &c->kernel, .values = s.values, .shared = shared, .workers = s.memory};
   for (; run.stage < c->kernel.n_stages; run.stage++)
     sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[run.stage].units, 0);
-  if (p->tiles) return run_tiles(c, &s);
-  const sn_blocks_shape *shape = &p->shape;
-  const int64_t parts = shape->k / SN_PART;
-  char *memory = c->before + c->worker;
-  p->kernels->take(p->form, s.values[0], 0, shape->rows * parts,
-                   &(sn_quant_x){.q = (int16_t *)(void *)memory,
-                                 .scales = (float *)(void *)(memory + p->scales_offset),
-                                 .totals = (int32_t *)(void *)(memory + p->totals_offset)});
-  for (int64_t i = 0; i < shape->rows; i++)
-    for (int64_t row = 0; row < shape->n;) {
-      const int64_t n = piece(&c->random, shape->n - row, c->n_calls > JIT_MAX_CALLS / 2);
-      const int64_t x = (int64_t)c->worker, part = i * parts * 4;
-      add_call(c, SN_JIT_BLOCKS, 8,
-               (int32_t[]){(int32_t)(c->buffers[1].at + row * shape->bytes), (int32_t)shape->bytes,
-                           (int32_t)n,
-                           (int32_t)(x + i * shape->k * (p->form == SN_QUANT_BYTES ? 1 : 2)),
-                           (int32_t)(x + (int64_t)p->scales_offset + part),
-                           (int32_t)(x + (int64_t)p->totals_offset + part), (int32_t)parts,
-                           (int32_t)(c->buffers[2].at + 4 * (i * shape->n + row))});
-      row += n;
-    }
+  memcpy(c->before + c->extra, shared, c->kernel.shared_bytes);
+  memcpy(c->after + c->extra, shared, c->kernel.shared_bytes);
+  if (c->kernel.blocks->tiles)
+    call_tiles(c);
+  else
+    call_blocks(c);
   return true;
 }
 

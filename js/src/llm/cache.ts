@@ -1,10 +1,10 @@
 // What a cache of keys and values is made of: rows of numbers, or rows of Q8_0 blocks, a row for each token and head.
 //
-// New rows are put at their positions by a choice between them and the old ones: a scatter has no 16 bits, and one thread
-// copies its rows. Blocks are multiplied as they lie: scores take queries quantised to 8 bits, the mixing of values has their
+// New rows of float32 are written where they go, into a cache that is donated. A scatter has no other dtypes of a cache: there
+// they are put at their positions by a choice between them and the old ones. Blocks are multiplied as they lie: scores take queries quantised to 8 bits, the mixing of values has their
 // numbers.
 
-import { UnsupportedError, arange, concat, logicalAnd, matmul, matmulBlocks, matmulDequantized, permuteDims, reshape, take, where, zeros, type Tensor } from '../index.js';
+import { UnsupportedError, arange, concat, logicalAnd, matmul, matmulBlocks, matmulDequantized, permuteDims, reshape, scatter, take, where, zeros, type Tensor } from '../index.js';
 
 /** What keys and values are kept as. */
 export type CacheType = 'float32' | 'float16' | 'Q8_0';
@@ -38,6 +38,7 @@ export const emptyCache = (type: CacheType, shape: readonly number[], size: numb
 /** The cache (batch, heads, capacity, row) with the rows of some tokens (batch, heads, tokens, size) at their positions. */
 export function appended(cache: Tensor, rows: Tensor, position: Tensor): Tensor {
   const count = rows.shape[2]!;
+  if (cache.dtype === 'float32') return scatter(cache, arange(0, count, 1, { dtype: 'int32' }).add(position), rows, { axis: 2 });
   const place = arange(0, cache.shape[2]!, 1, { dtype: 'int32' }).sub(position);
   const isNew = logicalAnd(place.greaterEqual(0), place.less(count));
   const made = isQuantised(cache) ? inBlocks(rows) : rows.astype(cache.dtype);
