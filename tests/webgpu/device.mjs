@@ -21,8 +21,9 @@ const watch = (of, method, note) => {
 
 const gpu = create([]);
 
-/** Of the device; a file that wants others sets them before it starts. */
-export const settings = {};
+/** Of the device; a file that wants others sets them before it starts. Products have their first shader: each of the others
+ *  would be compiled and timed, too, which takes longer here than all else. */
+export const settings = { tune: false };
 
 let started = null;
 /** The package with the device. */

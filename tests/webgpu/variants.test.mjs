@@ -8,7 +8,7 @@ import { asked, settings, start } from './device.mjs';
 Object.assign(globalThis, globals);
 const kept = new Map();
 globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value) };
-settings.sharesMemory = true;
+Object.assign(settings, { sharesMemory: true, tune: true });
 
 let sn;
 before(async () => {

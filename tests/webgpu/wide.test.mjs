@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import { tileOf, withClock } from './clock.mjs';
 import { onBoth, settings, start } from './device.mjs';
 
-settings.sharesMemory = true;
+Object.assign(settings, { sharesMemory: true, tune: true });
 let sn;
 before(async () => {
   sn = await start();

@@ -35,6 +35,7 @@ export interface DeviceOptions {
   gpu: GPU | undefined;
   powerPreference: GPUPowerPreference;
   sharesMemory: boolean | undefined;
+  tune: boolean;
   fallback: boolean;
 }
 
@@ -144,7 +145,7 @@ export class GraphicsDevice implements Device {
     const buffers = new Buffers(reach, memory, order);
     const readBack = new ReadBack(reach, buffers, order);
     const watch = new Watch(reach);
-    const variants = new Variants(reach, this.#adapterName);
+    const variants = new Variants(reach, this.#adapterName, this.#options.tune);
     const programs = new Programs(reach, memory, buffers, order, readBack, watch, new Flight(reach), variants);
     this.#parts = { buffers, variants, programs, readBack, watch };
     return {

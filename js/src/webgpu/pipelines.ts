@@ -2,14 +2,25 @@
 
 import { INTERNAL, type Failure, type Reach } from './reach.js';
 
-/** A pipeline under way. */
-export interface Making {
-  code: string;
-  pipeline: GPUComputePipeline | null;
+/** A pipeline that is made when somebody first waits for it. */
+export class Making {
+  pipeline: GPUComputePipeline | null = null;
   /** What the driver says of a shader that it does not take. */
-  failure: Failure | null;
-  isOver: boolean;
-  over: Promise<void>;
+  failure: Failure | null = null;
+  isOver = false;
+  readonly #make: (making: Making) => Promise<void>;
+  #over: Promise<void> | null = null;
+
+  constructor(
+    readonly code: string,
+    make: (making: Making) => Promise<void>,
+  ) {
+    this.#make = make;
+  }
+
+  get over(): Promise<void> {
+    return (this.#over ??= this.#make(this).finally(() => (this.isOver = true)));
+  }
 }
 
 /** Of a layout's bindings: w, r of memory, c of constants, d of the numbers of rounds. */
@@ -44,30 +55,24 @@ export class Pipelines {
     return layout;
   }
 
-  make(code: string, kinds: string): Making {
+  of(code: string, kinds: string): Making {
     let making = this.#made.get(code);
-    if (!making) this.#made.set(code, (making = this.#begin(code, this.layout(kinds))));
+    if (!making) this.#made.set(code, (making = new Making(code, (own) => this.#make(own, this.layout(kinds)))));
     return making;
   }
 
-  #begin(code: string, layout: GPUBindGroupLayout): Making {
+  async #make(making: Making, layout: GPUBindGroupLayout): Promise<void> {
     const { device } = this.#reach;
-    const making: Making = { code, pipeline: null, failure: null, isOver: false, over: Promise.resolve() };
     device.pushErrorScope('validation');
-    const module = device.createShaderModule({ code });
+    const module = device.createShaderModule({ code: making.code });
     const refused = device.popErrorScope().catch(() => null);
     const compute = { module, entryPoint: 'main' };
-    const pipeline = device.createComputePipelineAsync({ layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }), compute });
-    making.over = pipeline
-      .then(
-        (made) => void (making.pipeline = made),
-        async (error: unknown) => {
-          const text = (await refused)?.message ?? String(error);
-          making.failure = { status: INTERNAL, text: `the device refused a shader: ${text}` };
-          this.#made.delete(code);
-        },
-      )
-      .finally(() => (making.isOver = true));
-    return making;
+    try {
+      making.pipeline = await device.createComputePipelineAsync({ layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }), compute });
+    } catch (error) {
+      const text = (await refused)?.message ?? String(error);
+      making.failure = { status: INTERNAL, text: `the device refused a shader: ${text}` };
+      this.#made.delete(making.code);
+    }
   }
 }

@@ -176,7 +176,7 @@ export class Programs {
 
   /** What of a dispatch is the device's. */
   #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'current'> {
-    const making = this.#pipelines.make(code, kinds);
+    const making = this.#pipelines.of(code, kinds);
     return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: new Map(), current: [] };
   }
 
@@ -206,6 +206,7 @@ export class Programs {
     const list = program.open.at(-1)!;
     if (kind === DISPATCH) {
       const dispatch = this.#dispatch(words.slice(2));
+      void dispatch.making.over; // beside what follows
       list.push(dispatch);
       program.dispatches.push(dispatch);
     } else if (kind === ROUNDS || kind === WHILE) {

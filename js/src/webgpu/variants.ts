@@ -1,6 +1,6 @@
 // Of the shaders that the core offers for a product the one that is fastest on this adapter: tiles in the memory of a workgroup,
 // larger or smaller ones, or none. All give the same bits. They are timed before the first run, on buffers of their own; what
-// is found holds for the adapter, and is kept where a page has storage.
+// is found holds for the adapter, and is kept where a page has storage: then the others are not even made.
 
 import type { ShaderChoice } from '../index.js';
 import type { Making } from './pipelines.js';
@@ -35,16 +35,25 @@ function hashOf(text: string): string {
   return `${text.length}.${(h >>> 0).toString(36)}`;
 }
 
+/** Whether the driver makes a pipeline of it. */
+async function isTaken(variant: Variant | undefined): Promise<boolean> {
+  await variant?.making.over;
+  return !!variant?.making.pipeline;
+}
+
 export class Variants {
   readonly #reach: Reach;
+  readonly #tunes: boolean;
   /** The name under which a page keeps what was found. */
   readonly #place: string;
   readonly #found: Record<string, number>;
   /** Those that were timed here. */
   readonly noted: ShaderChoice[] = [];
 
-  constructor(reach: Reach, adapter: string) {
+  /** tunes: else the first one is taken. */
+  constructor(reach: Reach, adapter: string, tunes: boolean) {
     this.#reach = reach;
+    this.#tunes = tunes;
     this.#place = `sinter/webgpu ${adapter}`;
     this.#found = this.#load();
   }
@@ -68,14 +77,14 @@ export class Variants {
 
   /** The fastest of those that the driver takes, by number; 0: it takes none, or there is no room to try. */
   async choose(list: readonly Variant[]): Promise<number> {
-    await Promise.all(list.map(({ making }) => making.over));
     const [first] = list as [Variant];
     const key = hashOf(first.making.code);
-    const known = this.#found[key];
-    if (known !== undefined && list[known]?.making.pipeline) return known;
+    const known = this.#tunes ? this.#found[key] : 0;
+    if (known !== undefined && (await isTaken(list[known]))) return known;
+    await Promise.all(list.map(isTaken));
     const taken = list.map((variant, i) => ({ variant, i })).filter(({ variant }) => variant.making.pipeline);
     const bytes = first.bindings.reduce((sum, { size }) => sum + size, 0);
-    if (taken.length < 2 || bytes > MOST_BYTES) return taken[0]?.i ?? 0;
+    if (!this.#tunes || taken.length < 2 || bytes > MOST_BYTES) return taken[0]?.i ?? 0;
     const times = await this.#time(taken.map(({ variant }) => variant));
     const least = taken[times.indexOf(Math.min(...times))]!.i;
     this.#found[key] = least;
