@@ -85,8 +85,9 @@ static void tie(set *sets, uint32_t a, uint32_t b) {
 
 static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
   if (at <= 0 || at >= type->dims[axis]) return;
-  keep_whole(s, at >= MOST_PLACES);
-  if (at < MOST_PLACES) cut(s, axis, (uint64_t)1 << at);
+  const bool fits = type->dims[axis] <= MOST_PLACES;
+  keep_whole(s, !fits);
+  if (fits) cut(s, axis, (uint64_t)1 << at);
 }
 
 /* Where what node id puts together meets. */

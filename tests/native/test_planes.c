@@ -92,6 +92,10 @@ static sn_tensor *by_parts_of_two(sn_tensor *s) {
   sn_tensor *x = field(s, 1, 0, 2), *v = field(s, 1, 2, 2);
   return sn_concat((sn_tensor *[]){sn_add(x, field(s, 1, 3, 1)), sn_mul(v, x)}, 2, 1);
 }
+static sn_tensor *with_a_long_rest(sn_tensor *s) {
+  sn_tensor *rest = field(s, 1, 3, sn_dims(s)[1] - 3);
+  return sn_concat((sn_tensor *[]){sn_sin(field(s, 1, 0, 3)), sn_neg(rest)}, 2, 1);
+}
 
 static void loops_are_cut_where_fields_are_read(void **state) {
   (void)state;
@@ -99,12 +103,14 @@ static void loops_are_cut_where_fields_are_read(void **state) {
     body_fn *body;
     int64_t fields, n;
     const char *carries;
-  } cases[] = {
-      {by_fields, 2, 64, "2 "}, {by_arithmetic, 2, 64, "2 "}, {by_stack, 2, 64, "2 "},
-      {by_pads, 2, 64, "2 "},   {swapped, 2, 64, "2 "},       {by_parts_of_two, 4, 64, "2 "},
-      {backwards, 2, N, "1 "},  {summed, 2, 64, "1 "},        {shifted, 4, 64, "1 "},
-      {uncut, 2, 64, "1 "},     {two_axes, 2, N, "1 "},       {by_fields, 2, 31, "1 "},
-      {by_fields, 2, 32, "2 "}};
+  } cases[] = {{by_fields, 2, 64, "2 "},        {by_arithmetic, 2, 64, "2 "},
+               {by_stack, 2, 64, "2 "},         {by_pads, 2, 64, "2 "},
+               {swapped, 2, 64, "2 "},          {by_parts_of_two, 4, 64, "2 "},
+               {backwards, 2, N, "1 "},         {summed, 2, 64, "1 "},
+               {shifted, 4, 64, "1 "},          {uncut, 2, 64, "1 "},
+               {two_axes, 2, N, "1 "},          {by_fields, 2, 31, "1 "},
+               {by_fields, 2, 32, "2 "},        {with_a_long_rest, 64, N, "2 "},
+               {with_a_long_rest, 65, N, "1 "}, {with_a_long_rest, 100, N, "1 "}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int64_t dims[] = {cases[i].n, cases[i].fields};
     char carries[64];
