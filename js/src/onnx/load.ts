@@ -49,7 +49,8 @@ export interface LoadOptions {
   outputs?: readonly string[];
   /**
    * What MatMulNBits takes for its accuracy_level where the file does not say: 4 lets it quantise its other factor to 8 bits,
-   * with a scale for each 32 numbers, and is several times as fast. Default 0: it takes that as it is.
+   * with a scale for each 32 numbers, and is several times as fast. MatMul does the same with what DequantizeLinear makes of
+   * blocks in the file. Default 0: both take that as it is.
    */
   accuracy?: number;
 }

@@ -27,6 +27,8 @@ export interface Op {
   forms?: readonly number[];
   /** The same of one number in the file, which stands for such a form. */
   isForm?: (input: number, value: number) => boolean;
+  /** What it does besides its node's attributes, as a text. */
+  form?: string;
   /** What is made of weights once, when a file is loaded; null: run works on them in each call. */
   prepare?: (step: Step, weights: Weights) => Prepared | null;
 }

@@ -1,6 +1,7 @@
 // What is made of a file's weights once, when it is loaded, in the place of work in each call.
 
 import { internals, keep, ShapeError, tidy, type Tensor } from '../index.js';
+import { timesDequantized } from './ops/blocks.js';
 import type { Plan, Prepared, Step, Weights } from './plan.js';
 import { readTensor, type Source } from './tensors.js';
 
@@ -14,13 +15,33 @@ function preparedOf(step: Step, weights: Weights): Prepared | null {
   }
 }
 
+/** Joins each DequantizeLinear of blocks with the MatMul of its plan that alone reads what it makes, as the second factor. */
+function joinDequantized(plans: readonly Plan[], isWeight: (slot: number) => boolean): void {
+  const uses = new Map<number, number>();
+  const read = plans.flatMap(({ steps, outputs }) => [...steps.flatMap(({ inputs }) => inputs), ...outputs]);
+  for (const slot of read) uses.set(slot, (uses.get(slot) ?? 0) + 1);
+  const isMaker = ({ node, inputs }: Step): boolean => node.type === 'DequantizeLinear' && node.int('block_size') > 0 && isWeight(inputs[0]!);
+  for (const plan of plans) {
+    const makers = new Map(plan.steps.filter(isMaker).map((step) => [step.outputs[0]!, step]));
+    const joined = new Set<Step>();
+    const steps = plan.steps.map((step) => {
+      const maker = step.node.type === 'MatMul' && makers.get(step.inputs[1]!);
+      if (!maker || uses.get(step.inputs[1]!) !== 1) return step;
+      joined.add(maker);
+      return timesDequantized(maker, step);
+    });
+    plan.steps = steps.filter((step) => !joined.has(step));
+  }
+}
+
 /**
  * Prepares the steps of all plans of a model, and leaves out the weights that these have no more use for. Returns what the steps
  * have in their place: the caller's.
  */
 export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
-  const steps = plans.flatMap((plan) => plan.steps);
   const protos = new Map(plans.flatMap(({ initials }) => initials.map(({ slot, proto }) => [slot, proto])));
+  joinDequantized(plans, (slot) => protos.has(slot));
+  const steps = plans.flatMap((plan) => plan.steps);
   const made: Tensor[] = [];
   /** Steps with the same weights, as both branches of a condition have them, share what is made of these. */
   const shared = new Map<string, Prepared | null>();
@@ -37,7 +58,7 @@ export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
     return found;
   };
   const replace = (step: Step): void => {
-    const key = `${step.node.form} ${step.inputs.slice(1).join()}`;
+    const key = `${step.node.form} ${step.op.form} ${step.inputs.slice(1).join()}`;
     if (!shared.has(key)) shared.set(key, make(step));
     const found = shared.get(key);
     if (!found) return;
