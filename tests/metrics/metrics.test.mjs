@@ -7,10 +7,10 @@ import { committed, measured } from '../../bench/metrics.mjs';
 /** Sizes also depend on the versions of Emscripten, Binaryen and zlib. */
 const SIZE_TOLERANCE = 0.05;
 /** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers, precisions, data, files and products with
- *  quantised blocks, with their numbers, and of bytes, in what every page loads that has no bundler. */
-const PACKAGE_LIMIT_BYTES = 331_000;
+ *  quantised blocks, with their numbers, and of bytes, and loops over arrays of structs, in what every page loads that has no bundler. */
+const PACKAGE_LIMIT_BYTES = 333_000;
 /** Of a page whose bundler leaves out what it does not name. The module, which has it all, is five sixths of this. */
-const PAGE_LIMIT_BYTES = 297_500;
+const PAGE_LIMIT_BYTES = 300_000;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));
@@ -45,7 +45,7 @@ test('a graphics processor adds no more than its limit, gzipped', () => {
 
 test('models of ONNX files add no more than their limit, gzipped', () => {
   const { 'onnx.js gzipBytes': bytes } = asObject(rows);
-  assert.ok(bytes > 0 && bytes <= 41_300, `${bytes} bytes`);
+  assert.ok(bytes > 0 && bytes <= 41_500, `${bytes} bytes`);
 });
 
 test('language models and their files fit their limit, gzipped', () => {
