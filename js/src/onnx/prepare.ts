@@ -1,4 +1,5 @@
-// What is made of a file's weights once, when it is loaded, in the place of work in each call.
+// What is made of a file's weights once, when it is loaded, in the place of work in each call: steps that this is worth for are
+// joined, then each step makes what it wants.
 
 import { internals, keep, ShapeError, tidy, type Tensor } from '../index.js';
 import { timesDequantized } from './ops/blocks.js';
@@ -58,7 +59,7 @@ export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
     return found;
   };
   const replace = (step: Step): void => {
-    const key = `${step.node.form} ${step.op.form} ${step.inputs.slice(1).join()}`;
+    const key = `${step.node.form} ${step.op.form ?? ''} ${step.inputs.slice(1).join()}`;
     if (!shared.has(key)) shared.set(key, make(step));
     const found = shared.get(key);
     if (!found) return;

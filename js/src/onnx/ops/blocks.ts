@@ -90,13 +90,12 @@ function laidOut({ rows, blocks, size, bits, middle }: Form, q: Tensor, scales: 
 function whole(f: Form, q: Tensor): Prepared {
   const ones = sn.tensor([0, 0x3c], { dtype: 'uint8' }); // 1 in float16
   const blocks = laidOut(f, q, sn.broadcastTo(ones, [f.rows, Math.ceil((f.blocks * f.size) / PART), 2]));
-  const perBlock = (t: Tensor): Tensor => sn.expandDims(byBlocks(f, t), -1);
   const run: Op['run'] = (_n, a, _b, scales, zeros, _o, bias) => {
     const numbers = sn.slice(sn.dequantizeBlocks(blocks, { kind: kindOf(f) }), [0, 0], [f.rows, f.blocks * f.size]);
     const inBlocks = sn.reshape(numbers, [f.rows, f.blocks, f.size]);
     const moves = movesOf(f, zeros?.t);
     const apart = moves ? sn.add(inBlocks, sn.expandDims(moves, -1)) : inBlocks;
-    const w = sn.reshape(sn.mul(apart, perBlock(scales!.t)), [f.rows, f.blocks * f.size]);
+    const w = sn.reshape(sn.mul(apart, sn.expandDims(byBlocks(f, scales!.t), -1)), [f.rows, f.blocks * f.size]);
     const y = sn.matmul(a!.t, sn.transpose(sn.slice(w, [0, 0], [f.rows, f.columns]).astype(a!.t.dtype)));
     return withBias(a!, y, bias);
   };
