@@ -124,7 +124,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
   const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
   p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
-  p->form = p->few || p->tiles ? form : SN_QUANT_SHORTS;
+  p->form = machine->gemm && (p->few || p->tiles) ? form : SN_QUANT_SHORTS;
   p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
