@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
-import { assertThrows } from './support.mjs';
+import { assertClose, assertThrows } from './support.mjs';
 
 await sn.init({ threads: 2 });
 
@@ -57,6 +57,38 @@ for (const [name, f] of Object.entries({ customVjp: byVjp, customJvp: byJvp })) 
     assert.deepEqual(list(sn.grad((t) => inner(t).sum())(x)), tens);
   });
 }
+
+// Functions whose derivatives have control flow in them, which a rule's transpose goes through.
+const WITHIN = {
+  cond: (t) => sn.cond(t.sum().greater(0), (u) => u.sin(), (u) => u.mul(u), t),
+  switchCase: (t) => sn.switchCase(t.sum().astype('int32'), [(u) => u.sin(), (u) => u.mul(2)], t),
+  scan: (t) => sn.scan((c, u) => [c.mul(u).sin(), c], t, t)[0],
+  'cond in scan': (t) => sn.scan((c, u) => [sn.cond(u.greater(0), (v) => v.sin(), (v) => v.mul(u), c), null], t, t)[0],
+  foriLoop: (t) => sn.foriLoop(0, 3, (i, c) => c.sin().add(i), t),
+  map: (t) => sn.map((u) => u.sin(), t),
+  checkpoint: sn.checkpoint((t) => t.sin().exp()),
+};
+const wrapped = {
+  customVjp: (f) => sn.customVjp(f, { forward: (t) => [f(t), t], backward: (t, ct) => sn.vjp(f, t)[1](ct) }),
+  customJvp: (f) => sn.customJvp(f, { jvp: ([t], [dt]) => sn.jvp(f, [t], [dt]) }),
+};
+for (const [name, f] of Object.entries(WITHIN))
+  test(`the transpose of a rule with ${name} in it`, () => {
+    const weights = sn.tensor([1, 2, 3], { dtype: 'float64' });
+    const derivatives = (g) => {
+      const loss = (t) => g(t).mul(weights).sum();
+      return [
+        sn.jvp(g, [x], [weights])[1],
+        sn.grad(loss)(x),
+        sn.jvp(sn.grad(loss), [x], [weights])[1],
+        sn.jit(sn.vmap(sn.grad(loss)))(sn.stack([x, weights])),
+        sn.grad((t) => sn.scan((c, u) => [g(c).mul(u), null], t, [1, 2])[0].sum())(x),
+      ];
+    };
+    const expected = derivatives(f).map(list);
+    for (const wrap of Object.values(wrapped))
+      derivatives(wrap(f)).forEach((t, i) => assertClose(t, expected[i], 1e-12));
+  });
 
 test('trees, integers and numbers as arguments and results', () => {
   const f = sn.customVjp(({ a, n }, [b], c) => ({ y: a.mul(b).mul(c), n: n.add(1) }), {

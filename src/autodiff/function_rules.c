@@ -5,8 +5,8 @@
  *   custom       its rule; the transpose of its rule where the other direction is asked for. Only its arguments have
  *                derivatives */
 #include "autodiff/control_site.h"
+#include "autodiff/flow.h"
 #include "autodiff/vjp.h"
-#include "build/range.h"
 
 /* ---- checkpoint ------------------------------------------------------------------------------ */
 
@@ -147,11 +147,7 @@ static sn_status check_linear(const rule *r, const sn_id *made, size_t n) {
   uint8_t *marks;
   SN_TRY(sn_arena_alloc(b->arena, range.end - range.first, 1, (void **)&marks));
   for (size_t i = 0; i < r->n_given; i++) marks[r->given[i] - range.first] = 1;
-  for (sn_id id = range.first; id < range.end; id++)
-    for (size_t k = 0; k < sn_build_node_of(b, id).n_inputs && !marks[id - range.first]; k++) {
-      const sn_id x = sn_build_input(b, id, k);
-      marks[id - range.first] = x >= range.first && marks[x - range.first];
-    }
+  SN_TRY(sn_flow_nodes(b, range, marks));
   for (size_t i = 0; i < n; i++)
     SN_FAIL_IF(b->arena->env, made[i] >= range.first && marks[made[i] - range.first],
                SN_ERR_ARGUMENT, r->s->c.reverse ? "customVjp" : "customJvp",
