@@ -76,7 +76,8 @@ sn_type sn_control_result(const sn_control *control, size_t k);
 sn_status sn_control_verify(sn_env *env, const sn_control *control, const sn_type *const *inputs,
                             size_t n_inputs);
 
-/* Marks the nodes of a region that depend on arguments that are marked; floats: by way of floats alone. */
+/* Marks the nodes of a region that depend on arguments that are marked; floats: by way of floats alone, and not of what a
+ * barrier waits for. */
 void sn_region_flow(const sn_graph *region, const uint8_t *arguments, bool floats, uint8_t *marks);
 
 /* The number of a region equal to *body: one that is there, or a copy. */
