@@ -72,14 +72,19 @@ export function arange(start: number, stop: number | undefined, step: number, { 
   if (stop !== undefined) checkBound('arange', 'stop', stop, '(start, stop, step, { dtype })');
   checkBound('arange', 'step', step, '(start, stop, step, { dtype })');
   const [from, to] = stop === undefined ? [0, start] : [start, stop];
-  return wrap(runtime().exports.sinter_arange(numberOf('arange', dtype), from, to, step));
+  const own = parseDType(dtype, 'arange');
+  const count = Math.ceil((to - from) / step);
+  if (count > 0) checkHeld('arange', [from, from + step * (count - 1)], own);
+  return wrap(runtime().exports.sinter_arange(dtypeNumber(own), from, to, step));
 }
 
 export function linspace(start: number, stop: number, count: number, { dtype }: Typed): Tensor {
   checkNumber('linspace', 'start', start);
   checkNumber('linspace', 'stop', stop);
   checkShape('linspace', [count]);
-  return wrap(runtime().exports.sinter_linspace(numberOf('linspace', dtype), start, stop, count));
+  const own = parseDType(dtype, 'linspace');
+  checkHeld('linspace', [start, stop].slice(0, count), own);
+  return wrap(runtime().exports.sinter_linspace(dtypeNumber(own), start, stop, count));
 }
 
 export function eye(n: number, { dtype }: Typed): Tensor {

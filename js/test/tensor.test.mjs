@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
-import { assertClose } from './support.mjs';
+import { assertClose, assertThrows } from './support.mjs';
 
 await sn.init();
 
@@ -42,6 +42,27 @@ test('creation functions', () => {
   assertClose(sn.linspace(0, 1, 5), [0, 0.25, 0.5, 0.75, 1]);
   assert.deepEqual(sn.eye(2).toArray(), [[1, 0], [0, 1]]);
   assert.deepEqual(sn.iota([2, 2], 1).toArray(), [[0, 1], [0, 1]]);
+});
+
+test('ramps have the dtype they are asked for, rounded once', () => {
+  assert.deepEqual(sn.arange(-1, 2, 0.75, { dtype: 'int32' }).dataSync(), Int32Array.of(-1, 0, 0, 1));
+  assert.deepEqual(sn.arange(0.5, 3, 1, { dtype: 'uint8' }).dataSync(), Uint8Array.of(0, 1, 2));
+  assert.deepEqual(sn.linspace(0, 10, 4, { dtype: 'int8' }).dataSync(), Int8Array.of(0, 3, 6, 10));
+  assert.deepEqual(sn.linspace(0, 1, 0, { dtype: 'int32' }).dataSync(), Int32Array.of());
+  const steps = sn.arange(0, 300, 0.1, { dtype: 'float16' });
+  assert.deepEqual(steps.dataSync(), sn.arange(0, 300, 0.1).astype('float16').dataSync());
+  assertThrows(() => sn.arange(126, 130, 1, { dtype: 'int8' }), sn.SinterError, { message: /arange: element 1 is 129, and int8 holds -128 to 127/ });
+  assertThrows(() => sn.linspace(-1, 1, 3, { dtype: 'uint8' }), sn.SinterError, { message: /linspace: element 0 is -1, and uint8 holds 0 to 255/ });
+});
+
+test('linspace ends at its end, whatever its steps add up to', () => {
+  for (const dtype of ['float64', 'float32', 'float16', 'bfloat16'])
+    for (const n of [2, 3, 14, 20, 50, 56, 99]) {
+      const line = sn.linspace(-3.7, 11.3, n, { dtype }).dataSync();
+      const ends = sn.tensor([-3.7, 11.3], { dtype }).dataSync();
+      assert.deepEqual([line[0], line[n - 1]], [...ends], `${dtype}, ${n}`);
+    }
+  assert.deepEqual(sn.linspace(2, 5, 1).toArray(), [2]);
 });
 
 test('sizes 0 and rank 0 are legal', () => {

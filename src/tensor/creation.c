@@ -53,20 +53,30 @@ sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dim
   return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){axis}, 1, &type));
 }
 
+/* What a ramp is computed in before it is rounded to its dtype, once: small floats in float32, and
+ * integers as floats where steps are not whole. */
+static sn_dtype ramp_dtype(sn_dtype dtype, double from, double step) {
+  if (dtype == SN_BOOL || sn_dtype_is_float(dtype)) return sn_dtype_wide(dtype);
+  return from == trunc(from) && step == trunc(step) ? SN_I32 : SN_F64;
+}
+
 /* from + step i for i < count; numbers are inputs of the program, so others compile nothing */
-static sn_tensor *ramp(const char *what, sn_context *ctx, sn_dtype dtype, double from, double step,
-                       double count) {
-  if (!(count >= 0 && count <= INT32_MAX))
-    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_SHAPE, what, "%g elements, expected 0 to %d",
-                                  count, INT32_MAX));
-  sn_type line;
-  const sn_status status = type_of(ctx, what, dtype, 1, (int64_t[]){(int64_t)count}, &line);
-  if (status) return sn_refuse(ctx, status);
-  temporaries t = sn_begin_in(ctx, what);
-  sn_tensor *y = sn_note(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, &line));
+static sn_tensor *ramp(const sn_type *line, double from, double step, sn_context *ctx) {
+  sn_tensor *y = sn_note(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, line));
   if (step != 1) y = sn_binary(SN_OP_mul, y, sn_scalar(ctx, step));
   if (from != 0) y = sn_binary(SN_OP_add, y, sn_scalar(ctx, from));
-  return sn_finish(&t, y);
+  return y;
+}
+
+/* The type of a ramp before it is rounded. */
+static sn_status ramp_type(const char *what, sn_context *ctx, sn_dtype dtype, double from,
+                           double step, double count, sn_type *line) {
+  if (!(count >= 0 && count <= INT32_MAX))
+    return SN_FAIL(&ctx->env, SN_ERR_SHAPE, what, "%g elements, expected 0 to %d", count,
+                   INT32_MAX);
+  SN_TRY(type_of(ctx, what, dtype, 1, (int64_t[]){(int64_t)count}, line));
+  line->dtype = ramp_dtype(dtype, from, step);
+  return SN_OK;
 }
 
 sn_tensor *sn_arange(sn_context *ctx, sn_dtype dtype, double start, double stop, double step) {
@@ -74,12 +84,28 @@ sn_tensor *sn_arange(sn_context *ctx, sn_dtype dtype, double start, double stop,
   if (step == 0 || isnan(count) || count == (double)INFINITY)
     return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, "arange",
                                   "from %g to %g in steps of %g never ends", start, stop, step));
-  return ramp("arange", ctx, dtype, start, step, count > 0 ? count : 0);
+  sn_type line;
+  const sn_status status =
+      ramp_type("arange", ctx, dtype, start, step, count > 0 ? count : 0, &line);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = sn_begin_in(ctx, "arange");
+  return sn_finish(&t, sn_cast(ramp(&line, start, step, ctx), dtype));
 }
 
+/* The last element is stop itself: steps that are rounded may add up to a little more. */
 sn_tensor *sn_linspace(sn_context *ctx, sn_dtype dtype, double start, double stop, int64_t count) {
   const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
-  return ramp("linspace", ctx, dtype, start, step, (double)count);
+  sn_type line;
+  const sn_status status = ramp_type("linspace", ctx, dtype, start, step, (double)count, &line);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = sn_begin_in(ctx, "linspace");
+  sn_tensor *y = ramp(&line, start, step, ctx);
+  if (count > 1) {
+    sn_tensor *index = sn_note(sn_index_along(ctx, &line, 0));
+    sn_tensor *is_last = sn_binary(SN_OP_equal, index, sn_scalar(ctx, (double)(count - 1)));
+    y = sn_choose(is_last, sn_scalar(ctx, stop), y);
+  }
+  return sn_finish(&t, sn_cast(y, dtype));
 }
 
 sn_tensor *sn_eye(sn_context *ctx, sn_dtype dtype, int64_t n) {
