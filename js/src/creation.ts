@@ -15,7 +15,7 @@ interface Typed {
 
 /**
  * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
- * numbers, bool for booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
+ * numbers, bool where all are booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
  * Uint16Array given as float16 or bfloat16 is their bits.
  */
 export function tensor(data: NestedArray | NumericArray, { dtype, shape }: { dtype: DTypeName | undefined; shape: readonly number[] | undefined }): Tensor {

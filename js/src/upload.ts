@@ -98,6 +98,9 @@ function flattenNested(
   for (const item of nested as readonly NestedArray[]) flattenNested(op, item, shape, depth + 1, out);
 }
 
+const areBooleans = (nested: NestedArray): boolean =>
+  Array.isArray(nested) ? (nested as readonly NestedArray[]).every(areBooleans) : typeof nested === 'boolean';
+
 /** The least and the most of the integers that a dtype holds. */
 const RANGES: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
   int32: [-0x80000000, 0x7fffffff],
@@ -161,10 +164,9 @@ export function readElements(op: string, data: NestedArray | NumericArray, dtype
   const shape = nestedShape(op, data);
   const values: number[] = [];
   flattenNested(op, data, shape, 0, values);
-  let first: NestedArray | undefined = data;
-  while (Array.isArray(first)) first = (first as readonly NestedArray[])[0];
   if (dtype) checkHeld(op, values, dtype);
-  return { values, shape, dtype: dtype ?? (typeof first === 'boolean' ? 'bool' : 'float32') };
+  const isBool = values.length > 0 && areBooleans(data);
+  return { values, shape, dtype: dtype ?? (isBool ? 'bool' : 'float32') };
 }
 
 /** A new value in the core from nested arrays or a typed array. */

@@ -19,6 +19,9 @@ test('tensor of nested arrays, numbers and typed arrays', async () => {
   assert.equal(sn.tensor(Int32Array.of(1, 2)).dtype, 'int32');
   assert.equal(sn.tensor(Float64Array.of(1, 2)).dtype, 'float64');
   assert.equal(sn.tensor([true, false]).dtype, 'bool');
+  assert.deepEqual(sn.tensor([[true, 2], [0.5, false]]).dataSync(), Float32Array.of(1, 2, 0.5, 0), 'numbers among booleans stay');
+  assert.deepEqual(sn.add([0, 0], [true, 5]).toArray(), [1, 5]);
+  assert.equal(sn.tensor([[], []]).dtype, 'float32');
   assert.deepEqual(sn.tensor([[true], [false]]).toArray(), [[true], [false]]);
   assert.deepEqual([...sn.tensor(Float32Array.of(1, 2, 3, 4), { shape: [2, 2] }).shape], [2, 2]);
   assert.deepEqual(sn.tensor([1.9, -1.9], { dtype: 'int32' }).dataSync(), Int32Array.of(1, -1));
