@@ -217,6 +217,10 @@ test('batches of numbers, arrays and trees', async () => {
     { x: [[3, 3]], y: [3], flag: [true], more: [[[3]]] },
   ]);
   await assertRejects(collect(data.from([[1, 2], [1, 2, 3]].map((x) => Float32Array.from(x))).batch(2)), sn.ShapeError, { message: /items differ: float32\(2,\), and float32\(3,\) 1 items later/ });
+  const unlike = (items, message) => assertRejects(collect(data.from(items).batch(items.length)), sn.SinterError, { message });
+  await unlike([{ a: 1 }, { a: 2 }, { b: 3 }], /batch: item\.a is a tensor, 2 items later nothing there/);
+  await unlike(['a', 'b'], /batch: item is "a", 1 items later "b" there/);
+  assert.deepEqual(await collect(data.from([{ x: 1, of: 'a' }, { x: 2, of: 'a' }]).batch(2)), [{ of: 'a', x: [1, 2] }]);
 });
 
 test('prefetch loads ahead, in order, and no further', async () => {

@@ -14,6 +14,7 @@ import { argsort, stack, take } from '../functions.gen.js';
 import { readOptions } from '../options.js';
 import { dispose, flatten, rebuild, tensorsWithin } from '../pytree.js';
 import { bits, foldIn } from '../random.js';
+import { sameTree } from '../regions.js';
 import { keep, tidy, tidyUnlessAsync } from '../scope.js';
 import { Tensor } from '../tensor.js';
 
@@ -165,6 +166,8 @@ function stacked(items: readonly unknown[]): unknown {
   const made = tidy(() => {
     const all = items.map(opened);
     const first = all[0]!;
+    // What stands beside the tensors, such as a text, has one place in the batch.
+    all.forEach(({ shape }, i) => sameTree('data.batch', 'item', first.shape, `${i} items later`, shape));
     const same = (a: readonly Tensor[], b: readonly Tensor[]): boolean => a.length === b.length && a.every((t, i) => t.meta.key === b[i]!.meta.key);
     const other = all.findIndex(({ tensors }) => !same(tensors, first.tensors));
     if (other >= 0) {
@@ -232,7 +235,8 @@ export function fromArrays<const A extends readonly TensorLike[] | Readonly<Reco
   const entries = Object.entries(arrays).map(([name, each]): [string, Tensor] => [name, keep(asTensor(each as TensorLike, op))]);
   const counts = entries.map(([, t]) => t.shape[0]);
   const [count = 0] = counts;
-  if (entries.length === 0 || counts.some((each) => each === undefined || each !== count))
+  if (entries.length === 0) throw new ShapeError(op, 'there are no arrays', { hint: 'write fromArrays([x, y])' });
+  if (counts.some((each) => each === undefined || each !== count))
     throw new ShapeError(op, `the arrays have ${counts.map((each) => each ?? 'no').join(', ')} rows, expected the same number in all`);
   const inForm = (list: [string, Tensor][]): Item => (Array.isArray(arrays) ? list.map(([, t]) => t) : Object.fromEntries(list)) as Item;
   const gather = (indices: Int32Array): Item => tidy(() => {
