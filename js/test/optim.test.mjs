@@ -54,6 +54,18 @@ for (const [name, make] of Object.entries({
 }))
   test(`${name}: 50 steps are PyTorch's`, () => assertSame(run(make()).kept, golden.cases[name], 3e-6));
 
+test('the first steps of adam are as exact as float32 is', () => {
+  for (const dtype of ['float32', 'float64']) {
+    const step = sn.trainStep((p) => p.x.sum(), optim.adam({ lr: 1, eps: 0 }));
+    let state = step.init({ x: sn.zeros([1], { dtype }) });
+    for (let i = 1; i <= 3; i++) {
+      ({ state } = step(state));
+      // a gradient that stays 1 has steps of 1
+      assert.ok(Math.abs(step.params(state).x.item() + i) < 4e-7, `${dtype}, step ${i}: ${step.params(state).x.item()}`);
+    }
+  }
+});
+
 /** Steps 1, 10 and 50 of a rule in JavaScript: rule(p, g, memory, shape) -> the next p. */
 const plain = (rule) => {
   let params = firstParams();

@@ -1,7 +1,7 @@
 // Optimizers that keep moments of the gradients: Adam (Kingma and Ba 2015), and AdamW, whose decay is a step of its own
 // (Loshchilov and Hutter 2019).
 
-import { pow, sqrt, square, sub } from '../functions.gen.js';
+import { expm1, mul, neg, sqrt, square } from '../functions.gen.js';
 import type { OptionSchema } from '../options.js';
 import { readRule, ruled, type UpdateOptions } from './rule.js';
 import type { Optimizer } from './optimizer.js';
@@ -23,8 +23,9 @@ function moments(op: string, given: AdamOptions | undefined, isDecoupled: boolea
     slots: ['mean', 'square'],
     isDecoupled,
     formula: (steps) => {
-      const meanScale = sub(1, pow(beta1, steps));
-      const squareScale = sub(1, pow(beta2, steps));
+      // 1 - beta^steps: as a difference of float32, the first steps' would have lost five digits of seven.
+      const risen = (beta: number) => neg(expm1(mul(steps, Math.log(beta))));
+      const [meanScale, squareScale] = [risen(beta1), risen(beta2)];
       return (g, slots) => {
         const mean = slots.mean.mul(beta1).add(g.mul(1 - beta1));
         const squares = slots.square.mul(beta2).add(square(g).mul(1 - beta2));
