@@ -217,6 +217,7 @@ export function minimize<X>(f: (x: TensorsOf<X>) => unknown, x0: X, options?: Mi
     if (parts.length === 0) throw new SinterError('argument', op, 'there is no tensor in x0');
     const other = parts.find((t) => !/^float(32|64)$/.test(t.dtype));
     if (other) throw new DTypeError(op, `x0 is float32 or float64, not ${other.dtype}`);
+    if (parts.every((t) => t.size === 0)) throw new ShapeError(op, 'x0 has no elements', { shapes: parts.map((t) => t.shape) });
     const x = ravel(parts);
     const unravel = (v: Tensor): TensorsOf<X> => {
       let from = 0;

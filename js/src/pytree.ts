@@ -176,12 +176,22 @@ export function map<T, R = Tensor>(f: (...tensors: Tensor[]) => R, tree: T, ...o
   const rest = others.map((other) => {
     const { tensors, shape } = flatten(other, 'tree.map');
     if (tensors.length !== first.tensors.length || structureKey(shape) !== structure) {
-      throw new SinterError('argument', 'tree.map', `the trees differ in structure: ${first.tensors.length} tensors in one, ${tensors.length} in another`);
+      throw new SinterError('argument', 'tree.map', `the trees differ in structure: ${differenceOf(first.shape, shape)}`);
     }
     return tensors;
   });
   const mapped = first.tensors.map((tensor, i) => f(tensor, ...rest.map((list) => list[i]!)));
   return rebuild(first.shape, mapped) as MapOf<T, R>;
+}
+
+/** Where two trees of other structure part. */
+function differenceOf(a: TreeShape, b: TreeShape): string {
+  const kinds = (shape: TreeShape): Map<string, string> =>
+    new Map(leavesWithPaths(shape, 'tree').map(({ path, isTensor, empty }) => [path, isTensor ? 'a tensor' : (empty ?? 'no tensor')]));
+  const [left, right] = [kinds(a), kinds(b)];
+  const path = [...left.keys(), ...right.keys()].find((each) => left.get(each) !== right.get(each));
+  if (path === undefined) return 'they have other containers';
+  return `${path} is ${left.get(path) ?? 'nothing'} in one, ${right.get(path) ?? 'nothing'} in another`;
 }
 
 /** The type of a tree with something else in place of its tensors. */

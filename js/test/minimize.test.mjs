@@ -80,6 +80,7 @@ test('misuse, and nothing leaks', () => {
   refused(() => sn.minimize(() => 3, x), sn.SinterError, /minimize: the function must return one tensor, it returned 3/);
   refused(() => sn.minimize(async (x) => x.sum(), x), sn.SinterError, /minimize: the function returned a promise/);
   refused(() => sn.minimize((x) => x.sum(), {}), sn.SinterError, /no tensor in x0/);
+  refused(() => sn.minimize((x) => x.sum(), sn.zeros([0, 2])), sn.ShapeError, /minimize: x0 has no elements/);
   refused(() => sn.minimize((x) => x.sum(), sn.tensor([1], { dtype: 'int32' })), sn.DTypeError, /not int32/);
   refused(() => sn.minimize((x) => x.sum(), x, { method: 'adam' }), sn.SinterError, /no method "adam"/);
   const before = sn.memory().tensors;

@@ -165,7 +165,8 @@ test('tree.map wants trees of one structure, and may return anything', () => {
   const plain = sn.tree.map((t) => t.toArray(), tree);
   assert.deepEqual(plain.layers[0].w, [2, 3, 4]);
   assert.equal(JSON.stringify(plain), '{"layers":[{"name":"model","w":[2,3,4]}],"w":[1,2,3]}');
-  assertThrows(() => sn.tree.map((a) => a, { a: x, b: x }, { a: x, c: x }), sn.SinterError, { op: 'tree.map', message: /structure/ });
+  assertThrows(() => sn.tree.map((a) => a, { a: x, b: x }, { a: x, c: x }), sn.SinterError, { op: 'tree.map', message: /structure: tree\.b is a tensor in one, nothing in another/ });
+  assertThrows(() => sn.tree.map((a) => a, { a: [x] }, { a: new Set([x]) }), sn.SinterError, { message: /structure: they have other containers/ });
   assertThrows(() => sn.tree.map(tree, (t) => t), sn.SinterError, { op: 'tree.map', message: /map\(f, tree\)/ });
 });
 
