@@ -110,19 +110,34 @@ function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRul
   return rebuild(made.shape, control(op, words, outputs.length, (core) => core.sinter_custom(...call)));
 }
 
+/** How often a function's rule may be traced within itself: more has no end, for each call is traced with its rule. */
+const MOST_WITHIN = 20;
+
 function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Entered, y: Entered) => Traced): Call {
   const call = f as Call;
+  let within = 0;
+  const bounded = (args: Entered, y: Entered): Traced => {
+    if (within === MOST_WITHIN)
+      throw new SinterError('argument', op, 'the rule calls the function that it is the rule of, without an end', { hint: 'call the function that was given a rule, not the one that has it' });
+    within++;
+    try {
+      return traceRule(args, y);
+    } finally {
+      within--;
+    }
+  };
   return (...list) =>
     tidyTraced(() => {
       const args = enter(op, list);
-      return isTracing() ? recorded(op, call, args, reverse, (y) => traceRule(args, y)) : atOnce(op, call, args);
+      return isTracing() ? recorded(op, call, args, reverse, (y) => bounded(args, y)) : atOnce(op, call, args);
     });
 }
 
 /**
  * f with a derivative of its own, given as its transpose: forward(...args) -> [y, residuals], then backward(residuals,
  * cotangent of y) -> the cotangents of the arguments, one for each. All are traced once for each call, under jit, vmap and
- * in loops too; forward mode is the transpose of backward. What the functions capture is not differentiated.
+ * in loops too, so they cannot call the function that is made here; forward mode is the transpose of backward. What the
+ * functions capture is not differentiated.
  */
 export function customVjp<A extends readonly unknown[], R, S>(
   f: (...args: A) => R,

@@ -170,6 +170,8 @@ test('rules that are none', () => {
   assertThrows(() => sn.grad((t) => bent(t).sum())(x), sn.SinterError, { message: /not linear in the tangents/ });
   const captured = (w) => sn.customVjp((t) => t.mul(w), { forward: (t) => [t.mul(w), null], backward: (_, ct) => [ct.mul(w)] })(x).sum();
   assertThrows(() => sn.grad(captured)(ones), sn.SinterError, { message: /captures a tensor that is differentiated by: make it an argument/ });
+  const endless = sn.customJvp((t) => t.square(), { jvp: ([t], [dt]) => [endless(t), dt.mul(t).mul(2)] });
+  assertThrows(() => sn.grad((t) => endless(t).sum())(x), sn.SinterError, { op: 'customJvp', message: /calls the function that it is the rule of/ });
   // and nothing is lost
   assert.deepEqual(list(sn.grad((t) => byVjp(t).sum())(x)), [5, 10, -20]);
 });
