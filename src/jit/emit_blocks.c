@@ -20,11 +20,11 @@ typedef enum constant {
   UPPER_TWO, /* bits 4 and 5 */
   SIX,       /* bits 0 to 5 */
   THIRTY_TWO,
-  EACH_BIT,  /* of 8 bytes a bit each, twice */
-  MAGNITUDE, /* of a float16 */
-  SIGN,
-  NORMAL,       /* from here on exponents of float16, as a float32 has them, are normal ones */
-  SPECIAL,      /* of what is not finite */
+  EACH_BIT,     /* of 8 bytes a bit each, twice */
+  MAGNITUDE,    /* of a float16, its exponent where a float32 has the low bits of its own */
+  SIGN,         /* of a float32, as what follows */
+  SPECIAL,      /* from here on float16 are not finite */
+  INFINITE,     /* and have this exponent */
   BIAS,         /* what exponents of float32 are larger by */
   LEAST_NORMAL, /* 2^-14 */
   N_CONSTANTS
@@ -41,10 +41,10 @@ static const uint64_t constants[N_CONSTANTS] = {
     [SIX] = BYTES_OF(63),
     [THIRTY_TWO] = BYTES_OF(32),
     [EACH_BIT] = 0x8040201008040201,
-    [MAGNITUDE] = WORDS_OF(0x7fff),
-    [SIGN] = WORDS_OF(0x8000),
-    [NORMAL] = WORDS_OF(0x400 << 13),
+    [MAGNITUDE] = WORDS_OF(0x7fff << 13),
+    [SIGN] = WORDS_OF(0x80000000u),
     [SPECIAL] = WORDS_OF(0x7c00 << 13),
+    [INFINITE] = WORDS_OF(255u << 23),
     [BIAS] = WORDS_OF(112 << 23),
     [LEAST_NORMAL] = WORDS_OF(113 << 23),
 };
@@ -254,27 +254,26 @@ static void sums_of_dots(const blocks *b) {
 
 /* ---- scales ------------------------------------------------------------------------------------ */
 
-/* The float16 in the low bits of b->bits as float32. Subnormal ones are differences of normal floats, since processors are
- * slow with others. */
+/* The float16 in the upper half of each word at the top as float32, whatever is in the other half. A subnormal one is a
+ * difference of normal floats, since processors are slow with others; it is less than what it would be as a normal one, and
+ * normal ones are more. */
 static void halves(const blocks *b) {
-  get(b, b->bits);
+  sn_emit_i32(b->w, 3);
+  op(b, SN_WASM_i32x4_shr_s);
+  sn_emit_index(b->w, SN_WASM_local_tee, b->bits);
   with(b, SN_WASM_v128_and, MAGNITUDE);
-  shift(b, -13);
   sn_emit_index(b->w, SN_WASM_local_tee, b->fields);
-  with(b, SN_WASM_i32x4_add, BIAS);
-  get(b, b->fields); /* what is not finite has the largest exponent */
-  with(b, SN_WASM_i32x4_ge_s, SPECIAL);
-  with(b, SN_WASM_v128_and, BIAS);
-  op(b, SN_WASM_i32x4_add);
-  get(b, b->fields);
   with(b, SN_WASM_i32x4_add, LEAST_NORMAL);
   with(b, SN_WASM_f32x4_sub, LEAST_NORMAL);
   get(b, b->fields);
-  with(b, SN_WASM_i32x4_ge_s, NORMAL);
-  op(b, SN_WASM_v128_bitselect);
+  with(b, SN_WASM_i32x4_add, BIAS);
+  op(b, SN_WASM_f32x4_pmin);
+  get(b, b->fields);
+  with(b, SN_WASM_i32x4_ge_s, SPECIAL);
+  with(b, SN_WASM_v128_and, INFINITE);
+  op(b, SN_WASM_v128_or);
   get(b, b->bits);
   with(b, SN_WASM_v128_and, SIGN);
-  shift(b, -16);
   op(b, SN_WASM_v128_or);
 }
 
@@ -284,9 +283,10 @@ static void halves_at(const blocks *b, const block_place at[FOUR], uint32_t more
   for (uint32_t i = 0; i < FOUR; i++) {
     get(b, at[i].local);
     get(b, b->bits);
-    sn_emit_lane_unaligned(b->w, SN_WASM_v128_load16_lane, at[i].offset + more, 2 * i);
+    sn_emit_lane_unaligned(b->w, SN_WASM_v128_load16_lane, at[i].offset + more, 2 * i + 1);
     set(b, b->bits);
   }
+  get(b, b->bits);
   halves(b);
   set(b, out);
 }
@@ -317,10 +317,9 @@ static void scales_of_half(const blocks *b, block_place at, bool second) {
   load(b, SN_WASM_v128_load, at, 0);
   set(b, b->numbers);
   get(b, b->numbers);
+  shift(b, -16);
   get(b, b->numbers);
-  shift(b, 16);
   shuffle(b, 0, 4, 0, 4);
-  set(b, b->bits);
   halves(b);
   set(b, b->w_mins);
   if (second) {
@@ -348,7 +347,6 @@ static void scales_of_half(const blocks *b, block_place at, bool second) {
 /* Q6_K has one. */
 static void scale_of_block(const blocks *b, block_place at) {
   load(b, SN_WASM_v128_load16_splat, at, 208);
-  set(b, b->bits);
   halves(b);
   set(b, b->w_scales);
 }
