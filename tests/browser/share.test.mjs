@@ -124,5 +124,15 @@ describe('a shared program', () => {
     await screenshot(page, 'embed');
   });
 
+  test('its menu lies within the page on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open('?example=throw');
+    await ready();
+    await get('share').locator('summary').click();
+    const { x, width } = await get('share').locator('.popover').boundingBox();
+    assert.ok(x >= 0 && x + width <= 390, `${x} to ${x + width}`);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+  });
+
   test('no errors, no requests to elsewhere', () => assert.deepEqual(faults, []));
 });
