@@ -70,6 +70,18 @@ describe('the program of the playground', () => {
     await screenshot(page, 'program-own');
   });
 
+  test('another program that takes over while one is trained is trained at once, and the page says so', async () => {
+    await get('start').click();
+    await write(LINE.replace('slope:', 'incline:'));
+    await says('figures', /^incline/);
+    await page.waitForSelector('body[data-phase=running]', { timeout: PATIENCE_MS });
+    await says('notice', /^Training/);
+    await get('pause').click();
+    await write(LINE);
+    await says('figures', /^slope/);
+    await ready();
+  });
+
   test('the Compiler tab takes the same program apart, and an edit there is trained here', async () => {
     await get('tab-compiler').click();
     await says('program-problem', /^Compiled/);

@@ -26,6 +26,8 @@ export interface ControlActions {
   end(): void;
 }
 
+const TRAINING = 'Training. The learning rate can be changed on the way.';
+
 export class Controls {
   /** As the program that is trained has them. */
   settings: Settings = {};
@@ -57,6 +59,8 @@ export class Controls {
   setPhase(phase: Phase): void {
     const wasStart = document.activeElement === this.start;
     const wasPause = document.activeElement === this.pause;
+    // Another program takes over in full flight: it is not only ready.
+    if (this.phase === 'loading' && phase === 'running') this.say(TRAINING);
     this.phase = phase;
     document.body.dataset.phase = phase;
     this.start.disabled = phase !== 'paused';
@@ -125,7 +129,7 @@ export class Controls {
     this.setPhase(phase);
     if (phase === 'running') {
       this.actions.start();
-      this.say('Training. The learning rate can be changed on the way.');
+      this.say(TRAINING);
     } else {
       this.actions.pause();
       this.say('Paused.');
