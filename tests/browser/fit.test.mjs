@@ -270,6 +270,34 @@ describe('the Fit tab', () => {
     await other.close();
   });
 
+  test('a worker that stays silent is followed by another one, which fits and writes the code', async () => {
+    const silent = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    // The first question for the code gets lost, and its time is up at once.
+    await silent.addInitScript(() => {
+      const { postMessage } = Worker.prototype;
+      let lost = 0;
+      Worker.prototype.postMessage = function post(message, ...rest) {
+        if (message?.method === 'code' && lost++ === 0) return;
+        postMessage.call(this, message, ...rest);
+      };
+      const { setTimeout } = window;
+      let long = 0;
+      window.setTimeout = (act, ms, ...rest) => setTimeout(act, ms === 30_000 && ++long === 2 ? 1500 : ms, ...rest);
+    });
+    const says = (id, words) => silent.waitForFunction(([name, part]) => document.getElementById(name)?.textContent.includes(part), [id, words], { timeout: PATIENCE_MS });
+    await silent.goto(`${server.url}#fit`);
+    await says('fit-code-note', 'could not be written');
+    assert.equal(await silent.locator('#fit-code-save').isDisabled(), true);
+    const before = await silent.locator('#fit-loss').textContent();
+    await silent.click('#fit-points');
+    await silent.waitForFunction((last) => document.getElementById('fit-loss').textContent !== last, before, { timeout: PATIENCE_MS });
+    await says('fit-notice', 'Drag a point');
+    await silent.click('#fit-code-c');
+    await says('fit-code-note', 'lines of C11');
+    assert.equal(await silent.locator('#fit-code-save').isDisabled(), false);
+    await silent.close();
+  });
+
   test('a finger drags a point, and scrolls the page beside one', async () => {
     const context = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, reducedMotion: 'reduce', colorScheme: 'dark' });
     const phone = await context.newPage();

@@ -15,11 +15,12 @@ const LANGUAGES = {
 } as const;
 
 export class CodeCard {
-  private readonly choice = new Choice('fit-code-js', () => void this.write());
+  private readonly choice = new Choice('fit-code-js', () => void (this.code === null ? this.load() : this.write()));
   private readonly saveButton = element<HTMLButtonElement>('fit-code-save');
   private readonly note = element('fit-code-note');
   private view: Promise<CodeView> | null = null;
   private asked: Promise<Code> | null = null;
+  private ask: (() => Promise<Code>) | null = null;
   private code: Code | null = null;
 
   constructor() {
@@ -29,9 +30,15 @@ export class CodeCard {
     });
   }
 
-  /** Of what was asked for last. */
-  async show(asked: Promise<Code>): Promise<void> {
-    this.asked = asked;
+  async show(ask: () => Promise<Code>): Promise<void> {
+    this.ask = ask;
+    await this.load();
+  }
+
+  /** Shows what was asked for last. */
+  private async load(): Promise<void> {
+    if (this.ask === null) return;
+    const asked = (this.asked = this.ask());
     try {
       const code = await asked;
       if (this.asked !== asked) return;
@@ -39,7 +46,12 @@ export class CodeCard {
       this.saveButton.disabled = false;
       await this.write();
     } catch (error) {
-      if (this.asked === asked) setText(this.note, `The code could not be written: ${error instanceof Error ? error.message : String(error)}`);
+      if (this.asked !== asked) return;
+      // Of another equation than the one that is chosen now.
+      this.code = null;
+      this.saveButton.disabled = true;
+      (await this.view)?.show('', this.language);
+      setText(this.note, `The code could not be written: ${error instanceof Error ? error.message : String(error)}. A language asks once more.`);
     }
   }
 

@@ -29,7 +29,7 @@ export class Fitter {
   }
 
   code(equation: EquationName): Promise<Code> {
-    return this.rpc.ask('code', [equation], FIT_MS);
+    return this.rpc.ask('code', [equation], OPEN_MS);
   }
 
   ask(): void {

@@ -151,8 +151,8 @@ export class FitTab {
       const { asked } = this;
       this.reset();
       if (asked !== null && points.read(asked)) this.pointsChanged();
-      for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled')) button.disabled = false;
-      await this.code.show(this.fitter.code(name));
+      for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled:not(#fit-code-save)')) button.disabled = false;
+      await this.code.show(() => this.fitter.code(name));
     } catch (error) {
       if (this.scene === scene) this.say(`The solver could not be compiled: ${error instanceof Error ? error.message : String(error)}`, true);
     }

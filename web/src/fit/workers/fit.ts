@@ -63,12 +63,20 @@ function programOf(name: EquationName): Program {
   return program;
 }
 
+let isOpen = false;
+
+/** By the first question, whichever it is: a worker that stayed silent for too long is followed by another one. */
+async function openLibrary(): Promise<void> {
+  if (!isOpen) await sn.init({ threads: 1 });
+  isOpen = true;
+}
+
 async function open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
-  await sn.init({ threads: 1 });
+  await openLibrary();
   const values = curves(equation, truth);
   const weights: Curves = [new Float64Array(STEPS + 1).fill(1 / STEPS), new Float64Array(STEPS + 1).fill(1 / STEPS)];
   const begin = performance.now();
-  do fit({ equation, seen: { values, weights }, starts: [start], from: false });
+  do search({ equation, seen: { values, weights }, starts: [start], from: false });
   while (performance.now() - begin < WARM_UP_MS);
   return values;
 }
@@ -78,13 +86,18 @@ function curves(equation: EquationName, at: Float64Array): Curves {
   return sn.tidy(() => read(curves(f64(at))));
 }
 
-function fit({ equation, seen, starts, from }: Search): Fit {
-  const { search, curves: curvesAt } = programOf(equation);
+async function fit(asked: Search): Promise<Fit> {
+  await openLibrary();
+  return search(asked);
+}
+
+function search({ equation, seen, starts, from }: Search): Fit {
+  const { search: searchFrom, curves: curvesAt } = programOf(equation);
   return sn.tidy(() => {
     const tensors: Tensors = { values: pair(seen.values), weights: pair(seen.weights) };
     const begin = performance.now();
     const found = starts.map((start) => {
-      const { value, ...rest } = search(f64(start), tensors);
+      const { value, ...rest } = searchFrom(f64(start), tensors);
       return { ...rest, loss: value.item() };
     });
     const ms = performance.now() - begin;
@@ -108,7 +121,8 @@ function fit({ equation, seen, starts, from }: Search): Fit {
   });
 }
 
-function code(equation: EquationName): Code {
+async function code(equation: EquationName): Promise<Code> {
+  await openLibrary();
   const { loss } = programOf(equation);
   return sn.tidy(() => {
     const zeros = (size: number): sn.Tensor => sn.zeros([size], { dtype: 'float64' });
