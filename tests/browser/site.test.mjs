@@ -134,6 +134,10 @@ describe('the site', () => {
       await open(`docs/${name}`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
     }
+    await open('docs/ops.html');
+    const broken = await page.locator('td > code').evaluateAll((all) => all.filter((code) => /^\w+$/.test(code.textContent) && code.getClientRects().length > 1).map((code) => code.textContent));
+    assert.deepEqual(broken, [], 'names stay whole');
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, 'ops.html');
     assert.equal(await page.locator('#menu').isVisible(), false);
     await page.click('#menu-button');
     assert.equal(await page.locator('#menu').isVisible(), true);
