@@ -73,6 +73,14 @@ test('elementwise functions', () =>
     x.mul(100).astype('int8'), x.sigmoid(), x.tanh(), x.atan(), x.sinh(), x.asinh(), x.maximum(0.1), x.clip(-1, 1), x.pow(2), x.abs().log2(),
   ], [normal([3, 7])]));
 
+test('what is small stays: log1p and expm1 to their last digits, and the rests of divisions are exact', async () => {
+  const x = sn.tensor([1e-9, -1e-8, 1e-7, -1e-5, 1e-3, -0.25, 0, 0.5, -1, 3e30, Infinity]);
+  const relative = (y) => y.div(x.equal(0).logicalOr(x.abs().equal(Infinity)).astype('float32').add(x.abs().minimum(1)));
+  await judge((each) => [relative(each.log1p()), relative(each.minimum(80).expm1())], [x], 1e-6);
+  const [a, b] = [sn.tensor([5.1, -5.1, 5.1, -5.1, 6, 49.7, 3, -3, 1e8]), sn.tensor([0.3, 0.3, -0.3, -0.3, 0.1, 0.7, Infinity, -Infinity, 0.3])];
+  await judge((p, q) => p.mod(q), [a, b], 0);
+});
+
 test('what moves, chooses, orders and adds up elements', () =>
   judge((x, i) => [
     x.take(i), x.slice([0, 1], [-1, 2]), x.flip(0), x.pad([[1, 1], [0, 2]], { value: 3 }), x.argmax({ axis: 1 }), x.cumsum(1), x.sort(),
@@ -95,6 +103,8 @@ test('loops and conditions are graphs of nodes', async () => {
   const [x, b] = [normal([4, 3]), normal([3], 1)];
   await judge((xs) => sn.scan((c, each) => [c.add(each), c.mul(2)], sn.zeros([3]), xs), [x]);
   await judge((xs, y) => sn.scan((c, each) => [c.add(each).mul(y), c.mul(2)], sn.zeros([3]), xs, { reverse: true }), [x, b]);
+  await judge((y) => sn.scan((c) => [c.mul(1.1).add(b), c.sum()], y, null, { length: 5 }), [b]);
+  await judge((y) => sn.scan((c) => [c.mul(1.1).add(y), c.sum()], y, null, { length: 5, reverse: true }), [b]);
   await judge((y) => sn.whileLoop(([i, z]) => i.less(10).logicalAnd(z.sum().less(100)), ([i, z]) => [i.add(1), z.mul(1.5).add(y)], [sn.tensor(0, { dtype: 'int32' }), y]), [b.abs()]);
   await judge((y) => sn.cond(y.sum().greater(0), (z) => z.mul(2).add(y), (z) => z.sub(1), y), [b]);
   await judge((y) => sn.cond(y.sum().greater(0), (z) => z.mul(2).add(y), (z) => z.sub(1), y), [b.neg()]);

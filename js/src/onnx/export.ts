@@ -95,20 +95,25 @@ interface ControlSite {
 
 type Control = (site: ControlSite) => string[];
 
+const scalarOf = (dtype: string): GraphNode => ({ op: '', dtype, shape: [], attrs: {}, inputs: [] });
+
 const withNodes = (region: Graph, names: readonly string[]): [string, GraphNode][] => names.map((name, i) => [name, region.nodes[region.outputs[i]!]!]);
 
 const scan: Control = ({ exporter, scribe, node, inputs, from, region }) => {
   const body = region('body');
-  const [carries, stacks] = [Number(node.attrs['carries']), Number(node.attrs['stacks'])];
+  const [carries, stacks, length] = ['carries', 'stacks', 'length'].map((name) => Number(node.attrs[name])) as [number, number, number];
   const own = inputs.slice(0, carries + stacks).map((_, i): [string, GraphNode] => {
     const { dtype, shape } = from[i]!;
     return [scribe.name(), { ...from[i]!, dtype, shape: i < carries ? shape : shape.slice(1) }];
   });
-  const graph = exporter.graph(body, own, [...own.map(([name]) => name), ...inputs.slice(carries + stacks)], (outputs) => withNodes(body, outputs));
+  // Scan has as many rounds as a stack has slices: where there is none it gets one that its body does not read.
+  const counted: [string, GraphNode][] = stacks === 0 ? [[scribe.name(), scalarOf('int64')]] : [];
+  const counts = stacks === 0 ? [scribe.ints(Array.from({ length }, (_, i) => i))] : [];
+  const graph = exporter.graph(body, [...own, ...counted], [...own.map(([name]) => name), ...inputs.slice(carries + stacks)], (outputs) => withNodes(body, outputs));
+  const [read, made] = [stacks + counts.length, body.outputs.length - carries];
   const isReverse = Number(node.attrs['reverse']) === 1;
-  const ways = isReverse ? { scan_input_directions: new Array<number>(stacks).fill(1), scan_output_directions: new Array<number>(body.outputs.length - carries).fill(1) } : {};
-  if (stacks === 0) throw refuse('loop without slices of stacks');
-  return scribe.nodes('Scan', inputs.slice(0, carries + stacks), body.outputs.length, { body: graph, num_scan_inputs: stacks, ...ways });
+  const ways = isReverse ? { scan_input_directions: new Array<number>(read).fill(1), scan_output_directions: new Array<number>(made).fill(1) } : {};
+  return scribe.nodes('Scan', [...inputs.slice(0, carries + stacks), ...counts], body.outputs.length, { body: graph, num_scan_inputs: read, ...ways });
 };
 
 const cond: Control = ({ exporter, scribe, inputs, region }) => {
@@ -125,10 +130,9 @@ const whileLoop: Control = ({ exporter, scribe, node, inputs, from, region }) =>
   const rest = inputs.slice(carries);
   const begins = exporter.write(test, [...inputs.slice(0, carries), ...rest])[0]!;
   const own = from.slice(0, carries).map((each): [string, GraphNode] => [scribe.name(), each]);
-  const scalar = (dtype: string): GraphNode => ({ op: '', dtype, shape: [], attrs: {}, inputs: [] });
-  const all: [string, GraphNode][] = [[scribe.name(), scalar('int64')], [scribe.name(), scalar('bool')], ...own];
+  const all: [string, GraphNode][] = [[scribe.name(), scalarOf('int64')], [scribe.name(), scalarOf('bool')], ...own];
   const graph = exporter.graph(body, all, [...own.map(([name]) => name), ...rest], (outputs) => [
-    [exporter.write(test, [...outputs, ...rest])[0]!, scalar('bool')],
+    [exporter.write(test, [...outputs, ...rest])[0]!, scalarOf('bool')],
     ...withNodes(body, outputs),
   ]);
   return scribe.nodes('Loop', ['', begins, ...inputs.slice(0, carries)], carries, { body: graph });

@@ -66,9 +66,10 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   trunc: formula((n, x) => n('Mul', n('Sign', x), n('Floor', n('Abs', x)))),
   rsqrt: chain('Sqrt', 'Reciprocal'),
   square: formula((n, x) => n('Mul', x, x)),
-  log1p: formula((n, x, c) => n('Log', n('Add', x, c(1)))),
+  log1p: formula(log1p),
   exp2: formula((n, x, c) => n('Exp', n('Mul', x, c(Math.LN2)))),
-  expm1: formula((n, x, c) => n('Sub', n('Exp', x), c(1))),
+  // exp(x) - 1 would lose what is small.
+  expm1: formula((n, x, c) => n('Mul', n('Tanh', n('Mul', x, c(0.5))), n('Add', n('Exp', x), c(1)))),
   log2: formula((n, x, c) => n('Mul', n('Log', x), c(Math.LOG2E))),
   silu: formula((n, x) => n('Mul', x, n('Sigmoid', x))),
   relu: formula((n, x, c) => n('Max', x, c(0))),
@@ -80,7 +81,11 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   mul: orOfBools('Mul', 'And'),
   mod: ({ scribe, inputs: [x, y], node }) => {
     if (!isFloat(node.dtype)) return scribe.node('Mod', [x!, y!]);
-    return scribe.node('Sub', [x!, scribe.node('Mul', [scribe.node('Floor', [scribe.node('Div', [x!, y!])]), y!])]);
+    // With the sign of x, as fmod has it; where that is not the sign of y, y more.
+    const rest = scribe.node('Mod', [x!, y!], { fmod: 1 });
+    const signs = scribe.node('Mul', [scribe.node('Sign', [rest]), scribe.node('Sign', [y!])]);
+    const isOther = scribe.node('Less', [signs, scribe.scalar(node.dtype, 0)]);
+    return scribe.node('Where', [isOther, scribe.node('Add', [rest, y!]), rest]);
   },
   maximum: orOfBools('Max', 'Or'),
   minimum: orOfBools('Min', 'And'),
@@ -91,6 +96,14 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   logical_or: same('Or'),
   logical_xor: same('Xor'),
 };
+
+/** log(u) x / (u - 1) of u = 1 + x: what u lost of x is in both factors (Kahan). Of an x too small for u, and of infinity, x. */
+function log1p(n: (type: string, ...inputs: string[]) => string, x: string, c: (value: number) => string): string {
+  const u = n('Add', x, c(1));
+  const kept = n('Sub', u, c(1));
+  const isItself = n('Or', n('Equal', kept, c(0)), n('Equal', x, c(Infinity)));
+  return n('Where', isItself, x, n('Mul', n('Log', u), n('Div', x, kept)));
+}
 
 /** A node of all inputs, and one of what it gives. */
 function chainOf(first: string, second: string): Write {
