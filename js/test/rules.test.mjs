@@ -170,6 +170,20 @@ test('equations of numbers: sums, functions, constants as indices, a fixed point
   assertClose(p.tensor('Rank'), [own[0], second, own[2] + 0.5 * second], 1e-5);
 });
 
+test('numbers may be given as a tensor, which stays its owner\'s', () => {
+  const p = logic.program('domain N = 2. domain M = 3. W[N, M]. S[n] = 2 W[n, m] - 1.');
+  const w = sn.tensor([[1, 2, 3], [-4, -5, 6]]);
+  assertClose(p.set('W', w).solve() && p.tensor('S'), [11, -7]);
+  p.set('W', sn.tensor([1, 2, 3, 4, 5, 6], { dtype: 'int32' })).solve();
+  assertClose(p.tensor('S'), [11, 29]);
+  assert.deepEqual(w.toArray(), [[1, 2, 3], [-4, -5, 6]]);
+  p.set('W', w);
+  w.dispose();
+  p.solve();
+  assertClose(p.tensor('S'), [11, -7]);
+  p.dispose();
+});
+
 test('a program within tidy keeps what it derived, and its end releases everything', () => {
   const before = sn.memory().tensors;
   const p = sn.tidy(() => {

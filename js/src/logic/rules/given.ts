@@ -63,7 +63,7 @@ export class GivenFacts {
     if (relation.parameter) fail('program.set', `${relation.name} is a parameter`, 'its values are among params');
     if (relation.numbers) {
       if (relation.derived) fail('program.set', `${relation.name} is given by an equation`);
-      const tensor = sn.tidy(() => sn.reshape(sn.tensor(rows as number[]), shapeOf(relation)).astype('float32'));
+      const tensor = sn.tidy(() => sn.reshape(rows instanceof sn.Tensor ? rows : sn.tensor(rows as number[]), shapeOf(relation)).astype('float32'));
       this.#release(given);
       given.tensors = { kept: sn.keep(tensor) };
       return;
