@@ -11,6 +11,7 @@ import * as gguf from '../dist/gguf.js';
 import * as llm from '../dist/llm.js';
 import { uniforms } from './ggufcases.mjs';
 import { MODELS, fileOf, makeModel, plainLogits } from './llmcases.mjs';
+import { sentencePiece } from './tokenizercases.mjs';
 import { assertClose, assertRejects, assertThrows, settledMemory } from './support.mjs';
 
 before(() => sn.init());
@@ -203,6 +204,29 @@ test('stop, maxTokens, a full context, a signal', async () => {
   // A loop that is left early lets the next one begin.
   for await (const _ of model.generate(TOKENS, options)) break;
   assert.equal((await collect(model.generate(TOKENS, options))).text, text);
+  model.dispose();
+});
+
+test('SentencePiece: the space between a prompt and what follows stays, before a text of its own it goes', async () => {
+  const { metadata } = sentencePiece();
+  const tokens = metadata['tokenizer.ggml.tokens'];
+  const made = makeModel({ architecture: 'llama', interleaved: true });
+  const space = tokens.indexOf('\u2581the');
+  // Each token is followed by the same one.
+  const output = Float32Array.from({ length: tokens.length * 32 }, (_, i) => (i >= space * 32 && i < (space + 1) * 32 ? 1 : -1));
+  const embedding = { shape: [tokens.length, 32], values: new Float32Array(tokens.length * 32).fill(1) };
+  made.tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape, values }]) => [name, { shape, values: shape.length > 1 ? values.fill(0) : values.fill(1) }]));
+  Object.assign(made.tensors, { 'token_embd.weight': embedding, 'output.weight': { shape: embedding.shape, values: output } });
+  made.metadata = { ...Object.fromEntries(Object.entries(made.metadata).filter(([key]) => !key.startsWith('tokenizer.'))), ...metadata };
+  const model = await llm.load(fileOf(made));
+  const options = { temperature: 0, maxTokens: 2 };
+  assert.equal((await collect(model.generate('dog and', options))).text, ' the the');
+  assert.equal((await collect(model.generate('', options))).text, 'the the');
+  assert.equal((await collect(model.chat([{ role: 'user', content: 'dog and' }], { ...options, template: () => 'dog and' }))).text, 'the the');
+  const texts = ['', ''];
+  for await (const { index, text } of model.generateAll(['dog and', ''], options)) texts[index] += text;
+  assert.deepEqual(texts, [' the the', 'the the']);
+  assert.equal(model.tokenizer.decode([space], { continues: true }), ' the');
   model.dispose();
 });
 

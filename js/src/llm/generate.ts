@@ -77,6 +77,13 @@ function stopsOf(op: string, stop: unknown): readonly string[] {
   throw new SinterError('argument', op, `stop is ${shown(stop)}, expected texts`);
 }
 
+/** Gives the text behind a prompt. A space between the two stays, unless a text begins there: an answer, or what follows
+ *  a special token, before which encoding puts a space of its own. */
+function textsBehind(op: string, tokenizer: Tokenizer, prompt: Int32Array): TextStream {
+  const isBegin = op === 'llm.chat' || tokenizer.decode(prompt.slice(-1), { continues: true }) === '';
+  return tokenizer.stream({ continues: !isBegin });
+}
+
 /** One text that is being written. */
 class Writing {
   readonly tokens: number[] = [];
@@ -88,13 +95,13 @@ class Writing {
   readonly #choose: Sampler;
   readonly #maxTokens: number;
 
-  constructor(op: string, tokenizer: Tokenizer, options: WritingOptions) {
+  constructor(op: string, tokenizer: Tokenizer, prompt: Int32Array, options: WritingOptions) {
     const { maxTokens = 256, stop, ...sampling } = options;
     checkInteger(op, 'maxTokens', maxTokens, 0);
     this.#tokenizer = tokenizer;
     this.#stops = new Stops(stopsOf(op, stop));
     this.#choose = sampler(op, sampling);
-    this.#texts = tokenizer.stream();
+    this.#texts = textsBehind(op, tokenizer, prompt);
     this.#maxTokens = maxTokens;
     this.reason = maxTokens > 0 ? null : 'length';
   }
@@ -134,7 +141,7 @@ export async function* generated(
   options: GenerateOptions,
 ): AsyncGenerator<string, Generated> {
   const { signal, ...rest } = readOptions(op, options, GENERATE);
-  const writing = new Writing(op, tokenizer, rest);
+  const writing = new Writing(op, tokenizer, prompt, rest);
   let next: readonly number[] = session.begin(prompt);
   while (writing.reason === null) {
     if (session.length + next.length > context) {
@@ -165,7 +172,7 @@ export async function* generatedAll(
   options: GenerateOptions,
 ): AsyncGenerator<GeneratedPart, Generated[]> {
   const { signal, seed, ...rest } = readOptions(op, options, GENERATE);
-  const writings = prompts.map((_, i) => new Writing(op, tokenizer, { ...rest, ...(seed !== undefined && { seed: seed + i }) }));
+  const writings = prompts.map((prompt, i) => new Writing(op, tokenizer, prompt, { ...rest, ...(seed !== undefined && { seed: seed + i }) }));
   const next = prompts.map((prompt) => Array.from(prompt));
   batch.begin(prompts.length);
   while (writings.some(({ reason }) => reason === null)) {

@@ -20,6 +20,9 @@ export interface EncodeTextOptions {
 export interface DecodeTokensOptions {
   /** Whether special tokens show. Default false. */
   special?: boolean;
+  /** Whether the tokens go on with a text: a space at their beginning stays. Default false: the space that encoding puts
+   *  before a text is taken away. */
+  continues?: boolean;
 }
 
 /** Texts of tokens that come one by one. */
@@ -46,7 +49,7 @@ export interface Tokenizer {
 }
 
 const ENCODE: internals.OptionSchema<EncodeTextOptions> = { special: 'boolean', begin: 'boolean' };
-const DECODE: internals.OptionSchema<DecodeTokensOptions> = { special: 'boolean' };
+const DECODE: internals.OptionSchema<DecodeTokensOptions> = { special: 'boolean', continues: 'boolean' };
 
 /** Types of tokens in a file (tokenizer.ggml.token_type). */
 const [UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [2, 3, 4, 6];
@@ -240,9 +243,9 @@ export function tokenizer(metadata: GgufMetadata): Tokenizer {
   };
 
   const stream = (options?: DecodeTokensOptions): TextStream => {
-    const { special = false } = readOptions('llm.decode', options, DECODE);
+    const { special = false, continues = false } = readOptions('llm.decode', options, DECODE);
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-    let isFirst = codec.addsSpace;
+    let isFirst = codec.addsSpace && !continues;
     return {
       next: (token) => {
         let bytes = bytesOf(token, special);
