@@ -81,6 +81,12 @@ test('what is small stays: log1p and expm1 to their last digits, and the rests o
   await judge((p, q) => p.mod(q), [a, b], 0);
 });
 
+test('bools have an order', async () => {
+  const [a, b] = [[0, 0, 1, 1], [0, 1, 0, 1]].map((bits) => sn.tensor(bits, { dtype: 'int32' }));
+  const orders = (x, y) => [x.less(y), x.lessEqual(y), x.greater(y), x.greaterEqual(y)].map((t) => t.astype('int32'));
+  await judge((p, q) => orders(p.equal(1), q.equal(1)), [a, b]);
+});
+
 test('what moves, chooses, orders and adds up elements', () =>
   judge((x, i) => [
     x.take(i), x.slice([0, 1], [-1, 2]), x.flip(0), x.pad([[1, 1], [0, 2]], { value: 3 }), x.argmax({ axis: 1 }), x.cumsum(1), x.sort(),
@@ -117,6 +123,8 @@ test('derivatives are functions like any other', async () => {
   const loss = (p, x) => net.apply(p, x).square().mean();
   await judge(sn.grad(loss), [params, normal([3, 8])], 1e-4);
   const conv = (w, x) => x.conv2d(w, { strides: 2, padding: 'same' }).square().mean();
+  const inside = sn.checkpoint((x) => x.sin().exp().mul(x));
+  await judge(sn.grad((x) => inside(x.mul(2)).sum()), [normal([5])]);
   await judge(sn.grad(conv, { argnums: [0, 1] }), [normal([3, 3, 3, 4], 1), normal([2, 9, 8, 3])], 1e-4);
 });
 

@@ -43,6 +43,18 @@ const orOfBools =
   ({ scribe, inputs, node }) =>
     scribe.node(node.dtype === 'bool' ? ofBools : type, inputs);
 
+/** Orders are of numbers alone: x is less than y, of bools, where it is false and y true. */
+const ordered =
+  (type: string, ofBools: 'And' | 'Or', isFirstTurned: boolean): Write =>
+  ({ scribe, inputs: [x, y], from }) => {
+    if (from[0]!.dtype !== 'bool') return scribe.node(type, [x!, y!]);
+    const turned = scribe.node('Not', [isFirstTurned ? x! : y!]);
+    return scribe.node(ofBools, [turned, isFirstTurned ? y! : x!]);
+  };
+
+/** The first input as it is: others are only to be computed before. */
+const itself: Write = ({ scribe, inputs }) => scribe.node('Identity', [inputs[0]!]);
+
 /** f on x and numbers of its dtype. */
 const formula =
   (f: (n: (type: string, ...inputs: string[]) => string, x: string, c: (value: number) => string, y: string) => string): Write =>
@@ -54,8 +66,8 @@ const ALIKE = [
   'Neg', 'Abs', 'Sign', 'Floor', 'Ceil', 'Round', 'Sqrt', 'Reciprocal',
   'Exp', 'Log', 'Sin', 'Cos', 'Tan', 'Asin', 'Acos', 'Atan',
   'Sinh', 'Cosh', 'Tanh', 'Asinh', 'Acosh', 'Atanh', 'Sigmoid', 'Erf',
-  'Softplus', 'Gelu', 'Mish', 'Sub', 'Div', 'Pow', 'Equal', 'Less',
-  'Greater', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor', 'Where',
+  'Softplus', 'Gelu', 'Mish', 'Sub', 'Div', 'Pow', 'Equal', 'BitwiseAnd',
+  'BitwiseOr', 'BitwiseXor', 'Where',
 ];
 
 const ours = (type: string): string => type.replace(/\B[A-Z]/g, '_$&').toLowerCase();
@@ -90,8 +102,10 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   maximum: orOfBools('Max', 'Or'),
   minimum: orOfBools('Min', 'And'),
   not_equal: chainOf('Equal', 'Not'),
-  less_equal: same('LessOrEqual'),
-  greater_equal: same('GreaterOrEqual'),
+  less: ordered('Less', 'And', true),
+  less_equal: ordered('LessOrEqual', 'Or', true),
+  greater: ordered('Greater', 'And', false),
+  greater_equal: ordered('GreaterOrEqual', 'Or', false),
   logical_and: same('And'),
   logical_or: same('Or'),
   logical_xor: same('Xor'),
@@ -227,7 +241,7 @@ export const OTHERS: Readonly<Record<string, Write>> = {
   transpose: ({ scribe, node, inputs }) => scribe.node('Transpose', inputs, { perm: list(node, 'axes') }),
   broadcast: ({ scribe, node, inputs }) => scribe.node('Expand', [inputs[0]!, scribe.ints(node.shape)]),
   slice: ({ scribe, node, inputs }) => sliced(scribe, inputs[0]!, list(node, 'begin'), node.shape, list(node, 'stride')),
-  barrier: same('Identity'),
+  barrier: itself,
   named: same('Identity'),
   copy: same('Identity'),
   marker: same('Identity'),
