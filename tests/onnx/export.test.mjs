@@ -81,10 +81,12 @@ test('what is small stays: log1p and expm1 to their last digits, and the rests o
   await judge((p, q) => p.mod(q), [a, b], 0);
 });
 
-test('bools have an order', async () => {
+test('bools have an order, are sorted and chosen', async () => {
   const [a, b] = [[0, 0, 1, 1], [0, 1, 0, 1]].map((bits) => sn.tensor(bits, { dtype: 'int32' }));
   const orders = (x, y) => [x.less(y), x.lessEqual(y), x.greater(y), x.greaterEqual(y)].map((t) => t.astype('int32'));
   await judge((p, q) => orders(p.equal(1), q.equal(1)), [a, b]);
+  const [some, more] = [[1, 0, 1, 0], [0, 0, 1, 1]].map((bits) => sn.tensor(bits, { dtype: 'bool' }));
+  await judge((p, q) => [p.sort().astype('int32'), p.argsort({ descending: true }), sn.where(q, p, q.logicalNot()).astype('int32')], [some, more]);
 });
 
 test('what moves, chooses, orders and adds up elements', () =>

@@ -67,7 +67,7 @@ const ALIKE = [
   'Exp', 'Log', 'Sin', 'Cos', 'Tan', 'Asin', 'Acos', 'Atan',
   'Sinh', 'Cosh', 'Tanh', 'Asinh', 'Acosh', 'Atanh', 'Sigmoid', 'Erf',
   'Softplus', 'Gelu', 'Mish', 'Sub', 'Div', 'Pow', 'Equal', 'BitwiseAnd',
-  'BitwiseOr', 'BitwiseXor', 'Where',
+  'BitwiseOr', 'BitwiseXor',
 ];
 
 const ours = (type: string): string => type.replace(/\B[A-Z]/g, '_$&').toLowerCase();
@@ -102,6 +102,11 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   maximum: orOfBools('Max', 'Or'),
   minimum: orOfBools('Min', 'And'),
   not_equal: chainOf('Equal', 'Not'),
+  // Of bools onnxruntime has no Where.
+  where: ({ scribe, inputs: [condition, x, y], node }) => {
+    if (node.dtype !== 'bool') return scribe.node('Where', [condition!, x!, y!]);
+    return scribe.node('Or', [scribe.node('And', [condition!, x!]), scribe.node('And', [scribe.node('Not', [condition!]), y!])]);
+  },
   less: ordered('Less', 'And', true),
   less_equal: ordered('LessOrEqual', 'Or', true),
   greater: ordered('Greater', 'And', false),
@@ -207,9 +212,11 @@ const reduce =
     return scribe.node(type, [x, scribe.ints(axesOf(number(node, 'axes')))], { keepdims: 0 });
   };
 
-const sorted = ({ scribe, node, inputs }: Site, output: number): string => {
+const sorted = ({ scribe, node, inputs, from }: Site, output: number): string => {
   const axis = number(node, 'axis');
-  const results = scribe.nodes('TopK', [inputs[0]!, scribe.ints([node.shape[axis]!])], 2, { axis, largest: number(node, 'descending') });
+  // TopK takes numbers alone.
+  const x = from[0]!.dtype === 'bool' ? scribe.node('Cast', [inputs[0]!], { to: typeNumber('int32') }) : inputs[0]!;
+  const results = scribe.nodes('TopK', [x, scribe.ints([node.shape[axis]!])], 2, { axis, largest: number(node, 'descending') });
   return results[output]!;
 };
 
@@ -258,7 +265,7 @@ export const OTHERS: Readonly<Record<string, Write>> = {
   scatter_mul: scatter,
   scatter_max: scatter,
   scatter_min: scatter,
-  sort: (site) => sorted(site, 0),
+  sort: (site) => (site.node.dtype === 'bool' ? site.scribe.node('Cast', [sorted(site, 0)], { to: typeNumber('bool') }) : sorted(site, 0)),
   argsort: (site) => site.scribe.node('Cast', [sorted(site, 1)], { to: typeNumber('int32') }),
   cumsum: ({ scribe, node, inputs }) =>
     scribe.node('CumSum', [inputs[0]!, scribe.ints([number(node, 'axis')], [])], { reverse: number(node, 'reverse'), exclusive: number(node, 'exclusive') }),
