@@ -52,6 +52,8 @@ test('texts end apart: by stop, by their end, by the context; text i has the see
   const made = await together(model, prompts, seeded(8));
   assert.deepEqual(made, expected);
   assert.equal(made[1].reason, 'context');
+  const [, second] = await together(model, prompts, seeded(2 ** 31 - 1));
+  assert.deepEqual(second, await alone(model, prompts[1], seeded(-(2 ** 31))), 'behind the largest seed comes the smallest');
   const stop = made[0].text.slice(3, 6);
   const [stopped] = await together(model, prompts, { ...seeded(8), stop });
   assert.deepEqual([stopped.text, stopped.reason], [made[0].text.slice(0, made[0].text.indexOf(stop)), 'stop']);

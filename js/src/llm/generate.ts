@@ -162,7 +162,7 @@ export async function* generated(
   return writing.generated;
 }
 
-/** Several texts at once; text i is chosen by the seed plus i. */
+/** Several texts at once; text i is chosen by the seed plus i, which stays within 32 bits. */
 export async function* generatedAll(
   op: string,
   batch: Batch,
@@ -172,7 +172,7 @@ export async function* generatedAll(
   options: GenerateOptions,
 ): AsyncGenerator<GeneratedPart, Generated[]> {
   const { signal, seed, ...rest } = readOptions(op, options, GENERATE);
-  const writings = prompts.map((prompt, i) => new Writing(op, tokenizer, prompt, { ...rest, ...(seed !== undefined && { seed: seed + i }) }));
+  const writings = prompts.map((prompt, i) => new Writing(op, tokenizer, prompt, { ...rest, ...(seed !== undefined && { seed: (seed + i) | 0 }) }));
   const next = prompts.map((prompt) => Array.from(prompt));
   batch.begin(prompts.length);
   while (writings.some(({ reason }) => reason === null)) {
