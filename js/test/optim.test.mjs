@@ -234,3 +234,18 @@ test('schedules refuse what they cannot read', () => {
   assertThrows(() => schedules.join([schedules.constant(1), 0.1], [1]), sn.SinterError, { op: 'optim.schedules.join' });
   assertThrows(() => schedules.join([1, 2, 3].map(schedules.constant), [5, 2]), sn.SinterError, { message: /boundaries\[1\] is 2/ });
 });
+
+test('shares of a mean are from 0 to below 1', () => {
+  for (const beta1 of [1, 1.5, -0.1]) {
+    assertThrows(() => optim.adam({ beta1 }), sn.SinterError, { op: 'optim.adam', message: /beta1 is .*, expected 0 <= beta1 < 1/ });
+    assertThrows(() => optim.lion({ beta1 }), sn.SinterError, { op: 'optim.lion' });
+  }
+  assertThrows(() => optim.adamw({ beta2: 1 }), sn.SinterError, { op: 'optim.adamw', message: /beta2/ });
+  assertThrows(() => optim.rmsprop({ decay: 1 }), sn.SinterError, { op: 'optim.rmsprop', message: /decay/ });
+  for (const make of [() => optim.adam({ beta1: 0, beta2: 0 }), () => optim.lion({ beta1: 0 }), () => optim.rmsprop({ decay: 0 })]) {
+    const params = { w: sn.tensor([1, 2]) };
+    const optimizer = make();
+    const { params: next } = optimizer.update({ w: sn.tensor([1, -1]) }, optimizer.init(params), params);
+    assert.ok(next.w.toArray().every(Number.isFinite));
+  }
+});

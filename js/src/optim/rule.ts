@@ -2,6 +2,7 @@
 // clipping and the checks of arguments are the same for all, and stand here.
 
 import { accumulatorOf } from '../dtype.js';
+import { SinterError } from '../errors.js';
 import { zeros } from '../functions.gen.js';
 import { readOptions, type OptionSchema } from '../options.js';
 import { flatten, rebuild, tensorPaths } from '../pytree.js';
@@ -37,6 +38,12 @@ export interface Rule<S extends string> {
 /** Reads the options of an optimizer: own ones of numbers and flags, with their defaults, and those of all. */
 export function readRule<O extends UpdateOptions>(op: string, given: O | undefined, own: OptionSchema<Omit<O, keyof UpdateOptions>>): O {
   return readOptions(op, given, { ...UPDATE, ...own } as OptionSchema<O>);
+}
+
+/** Refuses shares of a mean that are not from 0 to below 1: with others it grows without end, or never moves. */
+export function checkShares(op: string, shares: Readonly<Record<string, number>>): void {
+  for (const [name, share] of Object.entries(shares))
+    if (!(share >= 0 && share < 1)) throw new SinterError('argument', op, `${name} is ${share}, expected 0 <= ${name} < 1`);
 }
 
 /** The optimizer of a rule. */

@@ -3,7 +3,7 @@
 
 import { sign, sqrt, square } from '../functions.gen.js';
 import type { Optimizer } from './optimizer.js';
-import { readRule, ruled, type UpdateOptions } from './rule.js';
+import { checkShares, readRule, ruled, type UpdateOptions } from './rule.js';
 
 export interface RmspropOptions extends UpdateOptions {
   /** Decay of the mean of the squares of the gradients. Default 0.99. */
@@ -15,6 +15,7 @@ export interface RmspropOptions extends UpdateOptions {
 /** p = p - lr * g / (sqrt(mean of squares) + eps), as in PyTorch; lr is 0.01 by default. */
 export function rmsprop(given?: RmspropOptions): Optimizer {
   const { lr = 1e-2, decay = 0.99, eps = 1e-8, ...options } = readRule('optim.rmsprop', given, { decay: 'number', eps: 'number' });
+  checkShares('optim.rmsprop', { decay });
   return ruled('optim.rmsprop', { ...options, lr }, {
     slots: ['square'],
     formula: () => (g, slots) => {
@@ -51,6 +52,7 @@ export interface LionOptions extends UpdateOptions {
 /** p = p - lr * (weightDecay * p + sign(beta1 * mean + (1 - beta1) * g)); lr is 1e-4 by default. */
 export function lion(given?: LionOptions): Optimizer {
   const { lr = 1e-4, beta1 = 0.9, beta2 = 0.99, ...options } = readRule('optim.lion', given, { beta1: 'number', beta2: 'number' });
+  checkShares('optim.lion', { beta1, beta2 });
   return ruled('optim.lion', { ...options, lr }, {
     slots: ['mean'],
     isDecoupled: true,
