@@ -63,13 +63,10 @@ function programOf(name: EquationName): Program {
   return program;
 }
 
-let isOpen = false;
+let opened: Promise<unknown> | null = null;
 
 /** By the first question, whichever it is: a worker that stayed silent for too long is followed by another one. */
-async function openLibrary(): Promise<void> {
-  if (!isOpen) await sn.init({ threads: 1 });
-  isOpen = true;
-}
+const openLibrary = (): Promise<unknown> => (opened ??= sn.init({ threads: 1 }));
 
 async function open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
   await openLibrary();
