@@ -66,7 +66,15 @@ function programOf(name: EquationName): Program {
 let opened: Promise<unknown> | null = null;
 
 /** By the first question, whichever it is: a worker that stayed silent for too long is followed by another one. */
-const openLibrary = (): Promise<unknown> => (opened ??= sn.init({ threads: 1 }));
+async function openLibrary(): Promise<void> {
+  opened ??= sn.init({ threads: 1 });
+  try {
+    await opened;
+  } catch (error) {
+    opened = null; // the next question may find it
+    throw error;
+  }
+}
 
 async function open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
   await openLibrary();
