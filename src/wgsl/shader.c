@@ -303,14 +303,16 @@ void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at
     return;
   }
   const int bits = bytes == 2 ? 16 : 8;
+  /* Names of its own: `what` may read variables of the shader, such as a gather's `at`. */
   sn_shader_line(s, "{");
-  sn_shader_line(s, "let at = %s;", place);
-  sn_shader_line(s, "let shift = u32(at & %d) * %du;", bytes == 2 ? 1 : 3, bits);
-  sn_shader_line(s, "atomicAnd(&b%u[at >> %du], ~(%uu << shift));", binding, bytes == 2 ? 1 : 2,
-                 bytes == 2 ? 65535u : 255u);
+  sn_shader_line(s, "let stored_at = %s;", place);
+  sn_shader_line(s, "let stored_shift = u32(stored_at & %d) * %du;", bytes == 2 ? 1 : 3, bits);
+  sn_shader_line(s, "atomicAnd(&b%u[stored_at >> %du], ~(%uu << stored_shift));", binding,
+                 bytes == 2 ? 1 : 2, bytes == 2 ? 65535u : 255u);
   char stored[256];
   sn_format(stored, sizeof stored, sn_shader_bits(dtype), what);
-  sn_shader_line(s, "atomicOr(&b%u[at >> %du], %s << shift);", binding, bytes == 2 ? 1 : 2, stored);
+  sn_shader_line(s, "atomicOr(&b%u[stored_at >> %du], %s << stored_shift);", binding,
+                 bytes == 2 ? 1 : 2, stored);
   sn_shader_line(s, "}");
 }
 

@@ -68,6 +68,19 @@ test('small dtypes are stored by bytes: products, rows and views', async () => {
   want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
 });
 
+test('elements at indices are stored in any dtype', async () => {
+  const x = sn.random.normal(sn.random.key(1), [11, 6]).mul(20);
+  const places = sn.tensor([7, 0, -1, 3, 3, 100], { dtype: 'int32' });
+  for (const dtype of ['int8', 'uint8', 'float16', 'bfloat16', 'bool', 'int32']) {
+    const f = (a, i) => [
+      sn.take(a, i, { axis: 0 }), sn.take(a, i, { axis: 1 }), sn.takeAlongAxis(a, sn.argsort(a.transpose()).transpose(), { axis: 0 }),
+      sn.gatherNd(a, i.reshape([3, 2])), sn.topk(a, 4).values, sn.scatter(a, i, sn.take(a, [1, 2, 3, 4, 5, 6], { axis: 0 })),
+    ];
+    const [want, got] = await onBoth(f, [x.clip(dtype === 'uint8' ? 0 : -100, 100).astype(dtype), places]);
+    want.forEach((list, k) => assert.deepEqual(got[k], list, `${dtype}, result ${k}`));
+  }
+});
+
 test('factors of products are stored in any dtype', async () => {
   const x = sn.random.normal(sn.random.key(1), [9, 40]).mul(20);
   const w = sn.random.normal(sn.random.key(2), [40, 7]);
