@@ -81,6 +81,17 @@ test('elements at indices are stored in any dtype', async () => {
   }
 });
 
+test('integers are divided without float64', async () => {
+  const numbers = [0, 1, -1, 2, -2, 3, 7, -8, 46341, -46341, 16777217, 2147483646, 2147483647, -2147483647, -2147483648];
+  const [x, y] = [numbers.flatMap((a) => numbers.map(() => a)), numbers.flatMap(() => numbers)].map((list) => sn.tensor(list, { dtype: 'int32' }));
+  const small = (t) => t.bitwiseAnd(127).astype('int8');
+  const f = (a, b) => [sn.floorDivide(a, b), sn.floorDivide(a, -7), sn.floorDivide(small(a), small(b)), sn.mod(a, b)];
+  const [want, got] = await onBoth(f, [x, y]);
+  want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
+  const floors = [...x.dataSync()].map((a, i) => (y.dataSync()[i] === 0 ? 0 : Math.floor(a / y.dataSync()[i]) | 0));
+  assert.deepEqual([...got[0]], floors);
+});
+
 test('factors of products are stored in any dtype', async () => {
   const x = sn.random.normal(sn.random.key(1), [9, 40]).mul(20);
   const w = sn.random.normal(sn.random.key(2), [40, 7]);
