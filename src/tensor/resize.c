@@ -5,63 +5,69 @@
  *   align_corners  i (n - 1) / (m - 1)        first and last elements on each other; 0 for m = 1
  *
  * and what lies outside of x counts as the element at the edge. */
+#include <math.h>
+
+#include "graph/reference.h"
 #include "tensor/compose.h"
 
 typedef struct resizing {
   sn_resize_mode mode;
   bool align_corners;
-  double a; /* the parameter of cubic */
+  double a;     /* the parameter of cubic */
+  int64_t n, m; /* the axis's elements before and after */
 } resizing;
 
-/* Where the m elements of a resized axis of n lie in it, in float64. */
-static sn_tensor *centres(sn_context *ctx, int64_t n, int64_t m, bool align_corners) {
-  sn_tensor *i = sn_iota(ctx, SN_F64, 1, &m, 0);
-  if (align_corners) return sn_with(SN_OP_mul, i, m > 1 ? (double)(n - 1) / (double)(m - 1) : 0);
-  i = sn_with(SN_OP_mul, sn_with(SN_OP_add, i, 0.5), (double)n / (double)m);
-  return sn_with(SN_OP_sub, i, 0.5);
+/* Where an element of the result lies in x. */
+static double centre(const resizing *r, int64_t i) {
+  if (r->align_corners) return r->m > 1 ? (double)i * (double)(r->n - 1) / (double)(r->m - 1) : 0;
+  return ((double)i + 0.5) * (double)r->n / (double)r->m - 0.5;
 }
 
-/* a |d|^3 - 5 a |d|^2 + 8 a |d| - 4 a, for 1 < |d| < 2 */
-static sn_tensor *far_weight(sn_tensor *d, double a) {
-  sn_tensor *y = sn_with(SN_OP_sub, sn_with(SN_OP_mul, d, a), 5 * a);
-  y = sn_with(SN_OP_add, sn_binary(SN_OP_mul, y, d), 8 * a);
-  return sn_with(SN_OP_sub, sn_binary(SN_OP_mul, y, d), 4 * a);
+/* The element of x before the centre, or nearest to it. */
+static double element_before(const resizing *r, double at) {
+  return floor(r->mode == SN_RESIZE_NEAREST ? at + 0.5 : at);
 }
 
-/* (a + 2) |d|^3 - (a + 3) |d|^2 + 1, for |d| < 1 */
-static sn_tensor *near_weight(sn_tensor *d, double a) {
-  sn_tensor *y = sn_with(SN_OP_sub, sn_with(SN_OP_mul, d, a + 2), a + 3);
-  return sn_with(SN_OP_add, sn_binary(SN_OP_mul, sn_binary(SN_OP_mul, y, d), d), 1);
+/* The place of the element k behind that one; what lies outside is at the edge. */
+static double place(const resizing *r, int k, double at) {
+  return fmin(fmax(element_before(r, at) + k, 0), (double)(r->n - 1));
 }
 
-/* The weight of the element `offset` behind the one before the place, which lies d behind that. */
-static sn_tensor *weight(const resizing *r, int offset, sn_tensor *d) {
-  const bool behind = offset > 0;
-  sn_tensor *distance = behind ? sn_binary(SN_OP_sub, sn_number_like(d, offset), d)
-                               : (offset ? sn_with(SN_OP_add, d, 1) : d);
-  if (r->mode == SN_RESIZE_CUBIC)
-    return offset == 0 || offset == 1 ? near_weight(distance, r->a) : far_weight(distance, r->a);
-  return behind ? d : sn_binary(SN_OP_sub, sn_number_like(d, 1), d);
+/* Its weight, by its distance from the centre. */
+static double weight(const resizing *r, int k, double at) {
+  const double d = fabs(at - element_before(r, at) - k), a = r->a;
+  if (r->mode == SN_RESIZE_LINEAR) return 1 - d;
+  if (k == 0 || k == 1) return ((a + 2) * d - (a + 3)) * d * d + 1; /* d <= 1 */
+  return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;                 /* 1 <= d <= 2 */
 }
 
-static sn_tensor *resize_axis(const resizing *r, sn_tensor *x, int axis, int64_t m) {
+typedef double number_of(const resizing *r, int k, double at);
+
+/* Such a number for each element of the resized axis, in the shape of `type`. They are computed here,
+ * not in the program: once, and in float64, which not every device has. */
+static sn_tensor *numbers(sn_context *ctx, const resizing *r, number_of *f, int k,
+                          const sn_type *type) {
+  void *data;
+  const size_t bytes = sn_type_bytes(type);
+  const sn_status status = sn_alloc(&ctx->env, bytes, &data);
+  if (status) return sn_refuse(ctx, status);
+  for (int64_t i = 0; i < r->m; i++) sn_ref_store(type->dtype, data, i, f(r, k, centre(r, i)));
+  sn_tensor *t = sn_from_data(ctx, type->dtype, type->rank, type->dims, data);
+  sn_free(&ctx->env, data, bytes);
+  return t;
+}
+
+static sn_tensor *resize_axis(const resizing *r, sn_tensor *x, int axis) {
   if (!x) return NULL;
-  const int64_t n = x->type.dims[axis];
-  sn_type column = {SN_F64, x->type.rank, {0}};
-  for (int i = 0; i < column.rank; i++) column.dims[i] = i == axis ? m : 1;
-  sn_tensor *at = centres(x->ctx, n, m, r->align_corners), *sum = NULL;
-  sn_tensor *before =
-      sn_unary(SN_OP_floor, r->mode == SN_RESIZE_NEAREST ? sn_with(SN_OP_add, at, 0.5) : at);
-  sn_tensor *d = sn_binary(SN_OP_sub, at, before);
+  const sn_type line = {SN_I32, 1, {r->m}};
+  sn_type column = {x->type.dtype, x->type.rank, {0}};
+  for (int i = 0; i < column.rank; i++) column.dims[i] = i == axis ? r->m : 1;
+  sn_tensor *sum = NULL;
   const int first = r->mode == SN_RESIZE_CUBIC ? -1 : 0, last = (int)r->mode;
   for (int k = first; k <= last; k++) {
-    sn_tensor *place = sn_with(SN_OP_maximum, sn_with(SN_OP_add, before, k), 0);
-    place = sn_cast(sn_with(SN_OP_minimum, place, (double)(n - 1)), SN_I32);
-    sn_tensor *y = sn_take(x, place, axis);
-    if (r->mode != SN_RESIZE_NEAREST) {
-      sn_tensor *w = sn_note(sn_as_reshaped(weight(r, k, d), &column));
-      y = sn_binary(SN_OP_mul, y, sn_cast(w, x->type.dtype));
-    }
+    sn_tensor *y = sn_take(x, numbers(x->ctx, r, place, k, &line), axis);
+    if (r->mode != SN_RESIZE_NEAREST)
+      y = sn_binary(SN_OP_mul, y, numbers(x->ctx, r, weight, k, &column));
     sum = k == first ? y : sn_binary(SN_OP_add, sum, y);
   }
   return sum;
@@ -86,10 +92,11 @@ sn_tensor *sn_resize(sn_tensor *x, int rank, const int64_t *dims, sn_resize_mode
   sn_status status = sn_type_of(x->ctx, "resize", x->type.dtype, rank, dims, &type);
   if (!status) status = check_resize(x, &type, mode);
   if (status) return sn_refuse(x->ctx, status);
-  const resizing r = {mode, align_corners, coefficient};
   temporaries t = sn_begin(x, "resize");
   sn_tensor *y = mode == SN_RESIZE_NEAREST ? x : sn_as_float(&t, x);
-  for (int i = 0; i < rank; i++)
-    if (dims[i] != x->type.dims[i]) y = resize_axis(&r, y, i, dims[i]);
+  for (int i = 0; i < rank; i++) {
+    const resizing r = {mode, align_corners, coefficient, x->type.dims[i], dims[i]};
+    if (r.m != r.n) y = resize_axis(&r, y, i);
+  }
   return sn_finish(&t, y);
 }

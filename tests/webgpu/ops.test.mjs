@@ -92,6 +92,16 @@ test('integers are divided without float64', async () => {
   assert.deepEqual([...got[0]], floors);
 });
 
+test('resize, whose weights are of float64', async () => {
+  const x = sn.random.normal(sn.random.key(1), [5, 7, 2]);
+  for (const mode of ['nearest', 'linear', 'cubic'])
+    for (const alignCorners of [false, true]) {
+      const f = (a) => [sn.resize(a, [3, 15, 2], { mode, alignCorners }), sn.grad((t) => sn.resize(t, [9, 4, 2], { mode, alignCorners }).square().sum())(a)];
+      const [want, got] = await onBoth(f, [x]);
+      want.forEach((list, k) => assertWithin(`${mode}, ${alignCorners}, result ${k}`, got[k], list, 16, 1));
+    }
+});
+
 test('factors of products are stored in any dtype', async () => {
   const x = sn.random.normal(sn.random.key(1), [9, 40]).mul(20);
   const w = sn.random.normal(sn.random.key(2), [40, 7]);
