@@ -151,19 +151,27 @@ export function carry(address: number, device: DeviceName): number {
   return rt.check(rt.exports.sinter_gpu_copy(address, numberOf(device)));
 }
 
-/** Runs f, which traces for a device. */
-export function tracingFor<T>(device: DeviceName, f: () => T): T {
-  if (device === 'cpu') return f();
+/** Runs f, whose numbers and placeholders are of a device. */
+export function makingOn<T>(device: DeviceName, f: () => T): T {
   const { exports } = runtime();
-  const outer = brought;
   const before = exports.sinter_gpu_enter(numberOf(device));
-  const own = (brought = new Map<number, number>());
   try {
     return f();
   } finally {
-    brought = outer;
     exports.sinter_gpu_enter(before);
-    for (const copy of own.values()) exports.sinter_release(copy);
+  }
+}
+
+/** Runs f, which traces for a device. */
+export function tracingFor<T>(device: DeviceName, f: () => T): T {
+  if (device === 'cpu') return f();
+  const outer = brought;
+  const own = (brought = new Map<number, number>());
+  try {
+    return makingOn(device, f);
+  } finally {
+    brought = outer;
+    for (const copy of own.values()) runtime().exports.sinter_release(copy);
   }
 }
 

@@ -10,7 +10,7 @@ import { checkChoice, checkInteger, isPlainObject, MAX_INT32 } from './check.js'
 import { debugLevel } from './debug.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
-import { iota, reshape, slice, take as elementsAt, tensor } from './functions.gen.js';
+import { iota, reshape, slice, take as elementsAt } from './functions.gen.js';
 import { SCATTER_MODES } from './options.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime } from './runtime/runtime.js';
@@ -49,7 +49,7 @@ export function knownIndices(x: TensorLike, op: string, what = 'indices'): Array
 export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, what = 'indices'): Tensor {
   const values = knownIndices(x, op, what);
   if (values) checkAllowed(op, what, values, allowed);
-  return x instanceof Tensor ? asTensor(x, op) : tensor(x, { dtype: 'int32' });
+  return asTensor(x, op, 'int32');
 }
 
 const ANY: Allowed = { least: -MAX_INT32 - 1, most: MAX_INT32 };

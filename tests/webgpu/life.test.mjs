@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import { SinterError, UnsupportedError } from '../../js/dist/index.js';
 import { webgpu } from '../../js/dist/webgpu.js';
 import { assertRejects, assertThrows } from '../../js/test/support.mjs';
-import { asked, start } from './device.mjs';
+import { asked, assertWithin, start } from './device.mjs';
 
 let sn;
 before(async () => {
@@ -87,6 +87,23 @@ test('what is read at once has to lie here', () => {
   const x = sn.tensor([1, 2]).to('webgpu');
   assertThrows(() => x.dataSync(), SinterError, { code: 'argument', message: /lies on another device/, hint: /await/ });
   assertThrows(() => x.sum().item(), SinterError, { message: /another device/ });
+});
+
+test('arrays and numbers go where the tensors beside them are', async () => {
+  const x = sn.tensor([1, 2, 3]);
+  const functions = [
+    (t) => sn.add([1, 2, 3], t), (t) => t.mul(new Float32Array([4, 5, 6])), (t) => t.clip(1.5, 2), (t) => sn.where(t.greater(1), 0, 1),
+    (t) => sn.where(false, 0, t), (t) => sn.concat([t, [4, 5]]), (t) => t.take([0, -1]), (t) => sn.scatter(t, [0], [9]), (t) => sn.at(t, 1).set(5),
+    (t) => sn.gatherNd(t, [[0], [2]]), (t) => sn.einsum('i,i->', t, [1, 2, 3]), (t) => sn.layerNorm(t, { weight: [1, 2, 3] }),
+    (t) => sn.losses.huber(t, [0, 0, 0]), (t) => sn.softmaxCrossEntropy(t.expandDims(0), [1]), (t) => t.astype('int32').floorDivide(2),
+  ];
+  for (const f of functions) {
+    const want = f(x).dataSync();
+    for (const y of [f(x.to('webgpu')), sn.jit(f, { device: 'webgpu' })(x)]) {
+      assert.equal(y.device, 'webgpu', String(f));
+      assertWithin(String(f), await y.data(), want, 16);
+    }
+  }
 });
 
 test('tensors of two devices do not meet', () => {

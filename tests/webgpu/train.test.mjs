@@ -115,3 +115,13 @@ test('parts of a batch', async () => {
   const batch = [sn.random.normal(sn.random.key(4), [12, 6]), classes(12, 3)];
   await check(net, crossEntropy(net), optim.adamw({ lr: 1e-2 }), batch, { accumulate: 3 });
 });
+
+for (const [precision, units] of [['float16', 2 ** 13], ['bfloat16', 2 ** 16]])
+  test(`parameters of ${precision}`, async () => {
+    const { nn, optim } = sn;
+    const net = nn.sequential(nn.linear(6, 8), nn.tanh(), nn.linear(8, 3));
+    const given = [net, crossEntropy(net), optim.adamw({ lr: 1e-2 }), [sn.random.normal(sn.random.key(4), [12, 6]), classes(12, 3)], { precision, accumulate: 2 }];
+    const [cpu, device] = [await train('cpu', ...given), await train('webgpu', ...given)];
+    assertWithin('losses', device.losses, cpu.losses, units, 1);
+    assert.ok(device.losses.at(-1) < device.losses[0]);
+  });
