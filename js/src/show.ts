@@ -102,6 +102,7 @@ export function show(t: Tensor, limits = ALONE): string {
   const rt = runtimeOrNull();
   const head = String(t);
   if (!rt || t.isDisposed) return head;
+  if (t.device !== 'cpu') return head.replace(/\)$/, `, on ${t.device})`);
   if (!rt.exports.sinter_is_computed(t.address)) return head.replace(/\)$/, ', not computed)');
   if (t.size === 0) return `${head} []`;
   const values = valuesText(rt, t, limits);

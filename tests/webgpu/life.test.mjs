@@ -1,6 +1,7 @@
 // Tensors and programs on two devices: where they live, how they move, and what is refused.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { inspect } from 'node:util';
 import { SinterError, UnsupportedError } from '../../js/dist/index.js';
 import { webgpu } from '../../js/dist/webgpu.js';
 import { assertRejects, assertThrows } from '../../js/test/support.mjs';
@@ -104,6 +105,32 @@ test('arrays and numbers go where the tensors beside them are', async () => {
       assertWithin(String(f), await y.data(), want, 16);
     }
   }
+});
+
+test('a tensor of the device is shown without its values, and leaves no error behind', () => {
+  const x = sn.tensor([1, 2]).to('webgpu');
+  assert.equal(inspect(x), 'Tensor(float32 (2,), on webgpu)');
+  assert.equal(inspect([x.add(1)]), '[ Tensor(float32 (2,), on webgpu) ]');
+  assertThrows(() => sn.jit((t) => t.add(1), { device: 'webgpu' })(sn.ones([2], { dtype: 'float64' })), UnsupportedError, { message: /float64/ });
+});
+
+test('a state of the device is saved from there, also while a step uses it up', async () => {
+  const { nn, optim } = sn;
+  const net = nn.linear(4, 3);
+  const step = sn.trainStep((p, x) => net.apply(p, x).square().sum(), optim.adam({ lr: 0.1 }), { device: 'webgpu' });
+  const x = sn.ones([2, 4]);
+  let { state } = step(step.init(net.init(sn.random.key(1))), x);
+  const want = await Promise.all(Object.values(step.params(state)).map((t) => t.data()));
+  const saving = sn.io.snapshot({ state, epoch: 3, here: sn.tensor([5]) });
+  ({ state } = step(state, x));
+  const saved = sn.io.loadState(await saving);
+  assert.equal(saved.epoch, 3);
+  assert.deepEqual(saved.here.toArray(), [5]);
+  assert.deepEqual(Object.values(step.params(saved.state)).map((t) => t.dataSync()), want);
+  const [again, next] = [step(saved.state, x), state].map((s) => Object.values(step.params(s.state ?? s)));
+  for (const [i, t] of again.entries()) assert.deepEqual(await t.data(), await next[i].data());
+  assertThrows(() => sn.io.saveState(state), SinterError, { code: 'argument', op: 'saveState', message: /another device/, hint: /snapshot/ });
+  assertThrows(() => sn.io.npy.encode(again[0]), SinterError, { code: 'argument', message: /another device/ });
 });
 
 test('tensors of two devices do not meet', () => {
