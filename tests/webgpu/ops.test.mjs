@@ -102,6 +102,13 @@ test('resize, whose weights are of float64', async () => {
     }
 });
 
+test('the area under a curve is counted without float64', async () => {
+  const scores = sn.random.normal(sn.random.key(1), [1000]).mul(20).round();
+  const labels = sn.random.bernoulli(sn.random.key(2), 0.3, [1000]);
+  const [want, got] = await onBoth((s, l) => sn.metrics.auc(s, l), [scores, labels]);
+  assertWithin('area', got[0], want[0], 16);
+});
+
 test('factors of products are stored in any dtype', async () => {
   const x = sn.random.normal(sn.random.key(1), [9, 40]).mul(20);
   const w = sn.random.normal(sn.random.key(2), [40, 7]);
