@@ -193,7 +193,9 @@ function countRows(t: Tensor, index: RowIndex): number {
 
 function rowIndices(t: Tensor, index: RowIndex): Tensor {
   const rows = countRows(t, index);
-  return isRange(index) ? rangeIndices(index, rows) : asIndices(index, 'at', ofAxis(rows));
+  if (!isRange(index)) return asIndices(index, 'at', ofAxis(rows));
+  const places = rangeIndices(index, rows);
+  return t.device === places.device ? places : places.to('webgpu');
 }
 
 function rowsAt(t: Tensor, index: RowIndex): Tensor {

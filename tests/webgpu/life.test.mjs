@@ -94,7 +94,7 @@ test('arrays and numbers go where the tensors beside them are', async () => {
   const x = sn.tensor([1, 2, 3]);
   const functions = [
     (t) => sn.add([1, 2, 3], t), (t) => t.mul(new Float32Array([4, 5, 6])), (t) => t.clip(1.5, 2), (t) => sn.where(t.greater(1), 0, 1),
-    (t) => sn.where(false, 0, t), (t) => sn.concat([t, [4, 5]]), (t) => t.take([0, -1]), (t) => sn.scatter(t, [0], [9]), (t) => sn.at(t, 1).set(5),
+    (t) => sn.where(false, 0, t), (t) => sn.concat([t, [4, 5]]), (t) => t.take([0, -1]), (t) => sn.scatter(t, [0], [9]), (t) => sn.at(t, 1).set(5), (t) => sn.at(t, { begin: 1 }).add([4, 5]),
     (t) => sn.gatherNd(t, [[0], [2]]), (t) => sn.einsum('i,i->', t, [1, 2, 3]), (t) => sn.layerNorm(t, { weight: [1, 2, 3] }),
     (t) => sn.losses.huber(t, [0, 0, 0]), (t) => sn.softmaxCrossEntropy(t.expandDims(0), [1]), (t) => t.astype('int32').floorDivide(2),
   ];
@@ -136,7 +136,8 @@ test('a state of the device is saved from there, also while a step uses it up', 
 test('tensors of two devices do not meet', () => {
   const [x, y] = [sn.tensor([1, 2]), sn.tensor([1, 2]).to('webgpu')];
   assertThrows(() => x.add(y), SinterError, { code: 'argument', message: /on two devices/, hint: /to\(/ });
-  assertThrows(() => sn.jit((t) => t.mul(2))(y), SinterError, { message: /device/ });
+  assertThrows(() => sn.jit((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /run it there: jit/ });
+  assertThrows(() => sn.vmap((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /run it there: jit/ });
   assert.deepEqual(x.toArray(), [1, 2]); // nothing is lost
 });
 
