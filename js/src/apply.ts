@@ -1,7 +1,7 @@
 // The hot path: one call into the core per op. Anything that is not a tensor becomes an address for
 // the length of the call; a number becomes a scalar that takes the dtype of what it meets.
 
-import { carry, deviceOf, isElsewhere, makingOn } from './device.js';
+import { carry, isElsewhere, tracingFor } from './device.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { Tensor as TensorClass, wrap, type NestedArray } from './tensor.js';
@@ -13,33 +13,15 @@ import { runtime, type Runtime } from './runtime/runtime.js';
 /** What is accepted wherever a tensor is. */
 export type TensorLike = Tensor | NestedArray | NumericArray;
 
-/** Tensors made of arguments that were none, where there is a device: they go where the others are. */
-const loose = new WeakSet<Tensor>();
-
-/** Whether tensors of the device are among the arguments of an op outside of a program; in one, all are brought there. */
-const areThere = (rt: Runtime, op: string, list: readonly unknown[]): boolean =>
-  rt.device !== null && !isElsewhere() && list.some((x) => x instanceof TensorClass && deviceOf(x.use(op)) !== 'cpu');
-
-/** Gives up an address for that of a copy on the device. */
-function sent(rt: Runtime, address: number): number {
-  const there = carry(address, 'webgpu');
-  rt.exports.sinter_release(address);
-  return there;
-}
-
 /** The address of an argument. To be followed by leave. */
 function enter(rt: Runtime, x: TensorLike, op: string): number {
   if (x instanceof TensorClass) return x.use(op);
   if (typeof x === 'number') return rt.check(rt.exports.sinter_scalar(x));
   const { address } = upload(rt, op, x);
-  return isElsewhere() ? sent(rt, address) : address;
-}
-
-/** The same beside tensors of the device; to be given back, too, where the tensor is loose. */
-function enterThere(rt: Runtime, x: TensorLike, op: string): number {
-  if (x instanceof TensorClass) return loose.has(x) ? carry(x.use(op), 'webgpu') : x.use(op);
-  const address = makingOn('webgpu', () => enter(rt, x, op));
-  return typeof x === 'number' ? address : sent(rt, address);
+  if (!isElsewhere()) return address;
+  const there = carry(address, 'webgpu');
+  rt.exports.sinter_release(address);
+  return there;
 }
 
 /** Gives back what enter made. */
@@ -60,7 +42,7 @@ export function unary(op: number, name: string, x: TensorLike): Tensor {
 export function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
   const rt = runtime();
   if (x instanceof TensorClass) {
-    if (y instanceof TensorClass && (rt.device === null || isElsewhere())) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
+    if (y instanceof TensorClass && !rt.device) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
     if (typeof y === 'number') return wrap(rt.exports.sinter_binary_scalar(op, x.use(name), y));
   } else if (typeof x === 'number' && y instanceof TensorClass) {
     return wrap(rt.exports.sinter_scalar_binary(op, x, y.use(name)));
@@ -102,11 +84,11 @@ export function withTensors(
   others: readonly (TensorLike | null | undefined)[] = [],
 ): Tensor {
   const rt = runtime();
+  if (!isElsewhere() && rt.device?.has([...list, ...others])) return tracingFor('webgpu', () => withTensors(name, list, f, others));
   const made: number[] = [];
-  const isThere = areThere(rt, name, [...list, ...others]);
   const addressOf = (x: TensorLike): number => {
-    const address = isThere ? enterThere(rt, x, name) : enter(rt, x, name);
-    if (!(x instanceof TensorClass) || (isThere && loose.has(x))) made.push(address);
+    const address = enter(rt, x, name);
+    if (!(x instanceof TensorClass)) made.push(address);
     return address;
   };
   try {
@@ -138,6 +120,6 @@ export function asTensor(x: TensorLike, op: string, dtype?: DType): Tensor {
   const rt = runtime();
   const { address, meta } = upload(rt, op, x, dtype && { dtype });
   const made = wrap(address, meta);
-  if (rt.device) loose.add(made);
+  rt.device?.loose.add(made);
   return made;
 }

@@ -57,6 +57,10 @@ export interface Device {
   readonly sharedBytes: number;
   /** @internal The first bytes of a buffer, when all that was submitted is done; what: it is, in errors. */
   read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer>;
+  /** @internal Tensors made of arguments that were none: they go where the others are. */
+  readonly loose: WeakSet<Tensor>;
+  /** @internal Whether arguments of an op lie there, all that do not go where the others are. */
+  has(list: readonly unknown[]): boolean;
   /** @internal A tensor of the CPU is being read at once, which those that lie there cannot be. */
   readAtOnce(t: Tensor): void;
   /** @internal Why it was lost, or ''. */
@@ -151,27 +155,19 @@ export function carry(address: number, device: DeviceName): number {
   return rt.check(rt.exports.sinter_gpu_copy(address, numberOf(device)));
 }
 
-/** Runs f, whose numbers and placeholders are of a device. */
-export function makingOn<T>(device: DeviceName, f: () => T): T {
-  const { exports } = runtime();
-  const before = exports.sinter_gpu_enter(numberOf(device));
-  try {
-    return f();
-  } finally {
-    exports.sinter_gpu_enter(before);
-  }
-}
-
 /** Runs f, which traces for a device. */
 export function tracingFor<T>(device: DeviceName, f: () => T): T {
   if (device === 'cpu') return f();
+  const { exports } = runtime();
   const outer = brought;
+  const before = exports.sinter_gpu_enter(numberOf(device));
   const own = (brought = new Map<number, number>());
   try {
-    return makingOn(device, f);
+    return f();
   } finally {
     brought = outer;
-    for (const copy of own.values()) runtime().exports.sinter_release(copy);
+    exports.sinter_gpu_enter(before);
+    for (const copy of own.values()) exports.sinter_release(copy);
   }
 }
 

@@ -4,7 +4,6 @@
 
 import { sizeOf } from '../axes.js';
 import { shown } from '../check.js';
-import { deviceOf } from '../device.js';
 import { dtypeNumber, type DType, type Elements } from '../dtype.js';
 import { ARRAYS, DTYPES } from '../dtypes.gen.js';
 import { DTypeError, SinterError, UnsupportedError } from '../errors.js';
@@ -54,19 +53,9 @@ export function makeBytes(op: string, size: number): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Refuses tensors of another device: their bytes are not here. */
-export function checkHere(op: string, tensors: readonly Tensor[]): void {
-  const there = tensors.find((t) => deviceOf(t.read(op)) !== 'cpu');
-  if (!there) return;
-  throw new SinterError('argument', op, `${String(there)} lies on another device`, {
-    hint: "bring it here first: await t.to('cpu'); await sn.io.snapshot(state) saves a state from where it is",
-  });
-}
-
 /** The bytes of a tensor, computed if need be: a view of the core's memory, stale as soon as that grows. */
 export function bytesOf(t: Tensor, op: string): Uint8Array {
   const rt = runtime();
-  checkHere(op, [t]);
   const at = rt.check(rt.exports.sinter_data(t.read(op))) >>> 0;
   return new Uint8Array(rt.memory.buffer, at, t.size * itemBytes(t.dtype));
 }

@@ -7,7 +7,7 @@ import { evaluateAsync } from '../core.js';
 import { runtime, type Runtime } from '../runtime/runtime.js';
 import { awaitLock, openLink } from '../runtime/link.js';
 import { nextTurn } from '../runtime/turns.js';
-import type { Tensor } from '../tensor.js';
+import { keep } from '../scope.js';
 import { copied, type Copy } from './copying.js';
 import { makeBytes } from './elements.js';
 import { layOutState } from './state.js';
@@ -46,10 +46,6 @@ const copyInWorker = (rt: Runtime, copy: Copy): Promise<Bytes> =>
     link.keepAlive(true);
   });
 
-/** What is not on the CPU, brought there: copies that begin at once. */
-const broughtHere = (tensors: readonly Tensor[]): Promise<(Tensor | null)[]> =>
-  Promise.all(tensors.map((t) => (t.device === 'cpu' ? null : t.to('cpu'))));
-
 /**
  * As saveState, also of what lies on another device, and without blocking a page: a worker copies the bytes out of the
  * core's memory, or where there are no threads this thread does in short slices. The state may be used up by a step
@@ -59,18 +55,13 @@ export async function snapshot(state: unknown): Promise<Bytes> {
   const op = 'snapshot';
   const rt = runtime();
   const layout = layOutState(op, state);
-  const held = layout.tensors.map((t) => t.read(op));
-  for (const address of held) rt.exports.sinter_retain(address);
-  let copies: (Tensor | null)[] = [];
+  const held = await Promise.all(layout.tensors.map((t) => keep(t.to('cpu'))));
   try {
-    const brought = broughtHere(layout.tensors);
-    await Promise.all([evaluateAsync(op, layout.tensors.filter((t) => t.device === 'cpu')), brought]);
-    copies = await brought;
-    const copy = copyOf(layout, held.map((address, i) => rt.check(rt.exports.sinter_data(copies[i]?.address ?? address)) >>> 0));
+    await evaluateAsync(op, held);
+    const copy = copyOf(layout, held.map((t) => rt.check(rt.exports.sinter_data(t.address)) >>> 0));
     const inSlices = (): Promise<Bytes> => copyInSlices(op, rt, copy);
     return await (rt.workers ? copyInWorker(rt, copy).catch(inSlices) : inSlices());
   } finally {
-    for (const address of held) rt.exports.sinter_release(address);
-    for (const t of copies) t?.dispose();
+    for (const t of held) t.dispose();
   }
 }

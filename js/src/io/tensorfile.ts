@@ -10,7 +10,7 @@ import { DTypeError, SinterError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import type { Tensor } from '../tensor.js';
 import { atOnce, copied, type Copy } from './copying.js';
-import { checkHere, countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
+import { countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
 /** Dtypes by their names in a file. */
 export const STORED: Readonly<Record<string, StoredDType>> = {
@@ -91,7 +91,6 @@ export const copyOf = ({ head, offsets }: Layout, addresses: readonly number[]):
 /** The whole file; isState: with checksums. */
 export function fill(op: string, layout: Layout, isState: boolean): Uint8Array<ArrayBuffer> {
   const rt = runtime();
-  checkHere(op, layout.tensors);
   evaluate(layout.tensors);
   const copy = copyOf(layout, layout.tensors.map((t) => rt.check(rt.exports.sinter_data(t.read(op))) >>> 0));
   const bytes = makeBytes(op, copy.size);

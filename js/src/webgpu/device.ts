@@ -1,6 +1,6 @@
 // The device: an adapter asked for all that it can do, and what the core does with it.
 
-import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type Tensor, type WasmSource } from '../index.js';
+import { Tensor, UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
 import { TimedChoice, type Timing } from './choice.js';
 import { Flight } from './flight.js';
@@ -57,6 +57,7 @@ export class GraphicsDevice implements Device {
   /** Why the core's last call was refused. */
   #why = '';
   times = 0;
+  readonly loose = new WeakSet<Tensor>();
   readonly #choices: ChoiceInfo[] = [];
   readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
   /** What programs made that are still being chosen for. */
@@ -176,6 +177,11 @@ export class GraphicsDevice implements Device {
 
   read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer> {
     return this.#parts!.readBack.read(buffer, bytes, what);
+  }
+
+  has(list: readonly unknown[]): boolean {
+    const tied = list.filter((x): x is Tensor => x instanceof Tensor && !this.loose.has(x));
+    return tied.length > 0 && tied.every((t) => !t.isDisposed && t.device === this.name);
   }
 
   readAtOnce(t: Tensor): void {
