@@ -95,14 +95,13 @@ export const auc = (scores: TensorLike, labels: TensorLike): Tensor =>
     if (x.ndim !== 1 || String(x.shape) !== String(t.shape))
       throw new ShapeError(op, `needs scores (n) and labels (n): ${shapeText(x.shape)} and ${shapeText(t.shape)}`, { shapes: [x.shape, t.shape] });
     const positive = t.astype('int32');
-    const [positives, negatives] = [sum(positive), sum(positive.neg().add(1))];
     /** The share of negatives before a positive, in order of scores, and of equal ones in order of labels. */
     const share = (descending: boolean): Tensor => {
       const byLabel = argsort(positive, { descending });
       const order = take(byLabel, argsort(take(x, byLabel)));
       const sorted = take(positive, order);
-      const before = cumsum(sorted.neg().add(1), { axis: 0 }).div(negatives);
-      return sum(before.mul(sorted)).div(positives);
+      const before = cumsum(sorted.neg().add(1), { axis: 0 });
+      return sum(before.mul(sorted).div(sum(positive.neg().add(1)))).div(sum(positive));
     };
     return share(true).add(share(false)).div(2);
   });

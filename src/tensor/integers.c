@@ -6,15 +6,14 @@
 /* floor(x / y) of int32; by -1 it wraps, by 0 it is 0. What the first quotient leaves is x mod y and
  * as many times y as float32 was off: less than 2^10 times, which the second one finds exactly. */
 static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
-  sn_tensor *none = sn_with(SN_OP_equal, y, 0), *back = sn_with(SN_OP_equal, y, -1);
-  sn_tensor *safe = sn_choose(sn_binary(SN_OP_logical_or, none, back), sn_number_like(y, 1), y);
+  sn_tensor *none = sn_with(SN_OP_equal, y, 0), *safe = sn_choose(none, sn_number_like(y, 1), y);
   sn_tensor *divisor = sn_cast(safe, SN_F32), *modulo = sn_binary(SN_OP_mod, x, safe);
   sn_tensor *first = sn_cast(sn_binary(SN_OP_div, sn_cast(x, SN_F32), divisor), SN_I32);
   sn_tensor *left = sn_binary(SN_OP_sub, x, sn_binary(SN_OP_mul, first, safe));
   left = sn_binary(SN_OP_sub, sn_cast(left, SN_F32), sn_cast(modulo, SN_F32));
   sn_tensor *second = sn_unary(SN_OP_round, sn_binary(SN_OP_div, left, divisor));
   sn_tensor *quotient = sn_binary(SN_OP_add, first, sn_cast(second, SN_I32));
-  return sn_choose(none, sn_number_like(x, 0), sn_choose(back, sn_unary(SN_OP_neg, x), quotient));
+  return sn_choose(none, sn_number_like(x, 0), quotient);
 }
 
 /* floor(x / y) without the rounding of x / y: the multiple of y that mod leaves, divided. */

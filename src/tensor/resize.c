@@ -30,7 +30,8 @@ static double element_before(const resizing *r, double at) {
 
 /* The place of the element k behind that one; what lies outside is at the edge. */
 static double place(const resizing *r, int k, double at) {
-  return fmin(fmax(element_before(r, at) + k, 0), (double)(r->n - 1));
+  const double i = element_before(r, at) + k, last = (double)(r->n - 1);
+  return i < 0 ? 0 : i > last ? last : i;
 }
 
 /* Its weight, by its distance from the centre. */
@@ -38,7 +39,7 @@ static double weight(const resizing *r, int k, double at) {
   const double d = fabs(at - element_before(r, at) - k), a = r->a;
   if (r->mode == SN_RESIZE_LINEAR) return 1 - d;
   if (k == 0 || k == 1) return ((a + 2) * d - (a + 3)) * d * d + 1; /* d <= 1 */
-  return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;                 /* 1 <= d <= 2 */
+  return a * (((d - 5) * d + 8) * d - 4);                           /* 1 <= d <= 2 */
 }
 
 typedef double number_of(const resizing *r, int k, double at);

@@ -42,8 +42,7 @@ sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n
       return sn_context_report(ctx,
                                SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
                                        "%s %zu is of another context, or on another device" SN_HINT
-                                       "bring it over first: x.to(device), "
-                                       "or run it there: jit(f, { device })",
+                                       "x.to(device), or jit(f, { device })",
                                        what, i));
   }
   return SN_OK;

@@ -129,15 +129,15 @@ test('a state of the device is saved from there, also while a step uses it up', 
   assert.deepEqual(Object.values(step.params(saved.state)).map((t) => t.dataSync()), want);
   const [again, next] = [step(saved.state, x), state].map((s) => Object.values(step.params(s.state ?? s)));
   for (const [i, t] of again.entries()) assert.deepEqual(await t.data(), await next[i].data());
-  assertThrows(() => sn.io.saveState(state), SinterError, { code: 'argument', op: 'saveState', message: /another device/, hint: /snapshot/ });
+  assertThrows(() => sn.io.saveState(state), SinterError, { code: 'argument', message: /another device/ });
   assertThrows(() => sn.io.npy.encode(again[0]), SinterError, { code: 'argument', message: /another device/ });
 });
 
 test('tensors of two devices do not meet', () => {
   const [x, y] = [sn.tensor([1, 2]), sn.tensor([1, 2]).to('webgpu')];
   assertThrows(() => x.add(y), SinterError, { code: 'argument', message: /on two devices/, hint: /to\(/ });
-  assertThrows(() => sn.jit((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /run it there: jit/ });
-  assertThrows(() => sn.vmap((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /run it there: jit/ });
+  assertThrows(() => sn.jit((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /jit\(f, \{ device/ });
+  assertThrows(() => sn.vmap((t) => t.mul(2))(y), SinterError, { message: /device/, hint: /jit\(f, \{ device/ });
   assert.deepEqual(x.toArray(), [1, 2]); // nothing is lost
 });
 
