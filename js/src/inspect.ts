@@ -212,7 +212,10 @@ export interface Inspection extends InspectedPart {
   tuning: Tuning | null;
   /** Tracing and all stages; includes the work of recording them. */
   compileMs: number;
-  /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
+  /**
+   * The whole program as standalone C11, one function per kernel. name: of the function to call. Tensors that f captured
+   * are its arguments behind those of f; a comment says what each is.
+   */
   cSource(name?: string): string;
   /**
    * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops,

@@ -38,12 +38,13 @@ ${outputs.map((t, i) => `  fwrite(out${i}, sizeof *out${i}, ${t.size}, stdout);`
 
 let count = 0;
 
-/** Runs f's C on the arguments; returns an array per result. f takes tensors, returns an array of them. */
-function runAsC(f, args, results) {
+/** Runs f's C on the arguments and what f captures; an array per result. f takes tensors, returns an array of them. */
+function runAsC(f, given, results, captured = []) {
   const name = `program${count++}`;
-  const seen = sn.inspect(f)(...args);
+  const seen = sn.inspect(f)(...given);
   const source = seen.cSource(name);
   seen.dispose();
+  const args = [...given, ...captured];
   const file = join(folder, `${name}.c`);
   writeFileSync(file, source + mainFor(name, args, results));
   const flags = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror'];
@@ -195,6 +196,25 @@ test('attention and its gradient: the kernels of a chain one by one', () => {
   assert.equal(source.match(/static void k\d/g).length, 3);
   check((q, k, v) => sn.grad((...x) => sn.attention(...x).square().sum(), { argnums: [0, 1, 2] })(q, k, v),
     [0, 1, 2].map((i) => ramp([2, 100, 8], 1 + i, 'float64')));
+});
+
+test('lines of one element, and whole numbers that meet themselves, leave nothing unused', () => {
+  const index = sn.tensor([0, -1, 3], { dtype: 'int32' });
+  check((x, i, u) => [sn.take(x, i, { axis: 0 }), sn.scatter(x, i, u, { mode: 'add' })], [ramp([1, 4]), index, ramp([3, 4])]);
+  // argmin compares what it reads with the least of its line, which is itself.
+  const least = (x, v) => [sn.argmin(x, { axis: 1, keepdims: true }), sn.cond(v.greater(0), (w) => w.add(w), (w) => w.neg(), v)];
+  for (const dtype of ['bool', 'int32', 'float32']) check(least, [ramp([2, 1, 3], 3, dtype), sn.tensor(2)]);
+});
+
+test('what a function captured are further arguments, and a comment names them', () => {
+  const [x, w, b] = [ramp([2, 3]), ramp([3, 4], 2), ramp([4], 3)];
+  const f = (v) => [v.matmul(w.exp()).add(b)];
+  const [want] = f(x);
+  const { source, values } = runAsC(f, [x], [want], [b, w]);
+  const lines = source.split('\n').slice(2, 6).map((line) => line.slice(' *   '.length));
+  assert.deepEqual(lines, ['a0: float32(2, 3)', 'a1: float32(4,), captured', 'a2: float32(3, 4), captured', 'out0: float32(2, 4)']);
+  const far = Math.max(...Array.from(want.dataSync(), (v, i) => Math.abs(v - values[0][i])));
+  assert.ok(far < 1e-4, `${far}`);
 });
 
 test('ops along an axis: take, scatter, sort, sums so far', () => {

@@ -98,7 +98,7 @@ static void add_buffer(void *user, uint32_t v) {
     sn_text_add(s->t, "b%u", v);
 }
 
-static void add_comment(const source *s, const char *name) {
+static void add_comment(const source *s, const char *name, size_t n_inputs) {
   char shape[SN_SHAPE_TEXT];
   sn_text_add(s->t, "/* %s: written by Sinter as C11; link with -lm. Arrays are row-major.\n *\n",
               name);
@@ -108,8 +108,8 @@ static void add_comment(const source *s, const char *name) {
       continue;
     }
     const sn_type *type = type_of(s, s->argument[a]);
-    sn_text_add(s->t, " *   a%zu: %s%s\n", a, sn_dtype_name(type->dtype),
-                sn_shape_text(type, shape));
+    sn_text_add(s->t, " *   a%zu: %s%s%s\n", a, sn_dtype_name(type->dtype),
+                sn_shape_text(type, shape), a < n_inputs ? "" : ", captured");
   }
   for (size_t i = 0; i < s->groups->n_outputs; i++) {
     const sn_type *type = type_of(s, s->groups->outputs[i]);
@@ -233,8 +233,8 @@ static sn_status add_functions(functions *f, const sn_program_code *program, sou
   return f->text.status;
 }
 
-sn_status sn_c_source(const sn_program_code *program, const char *name, sn_arena *arena,
-                      const char **out) {
+sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const char *name,
+                      sn_arena *arena, const char **out) {
   functions f = {.text = sn_text_in(arena)};
   sn_text all = sn_text_in(arena), typed = all;
   source s;
@@ -244,7 +244,7 @@ sn_status sn_c_source(const sn_program_code *program, const char *name, sn_arena
   sn_text_add(&typed, "void %s", name);
   SN_TRY(typed.status);
   s.t = &all;
-  add_comment(&s, name);
+  add_comment(&s, name, n_inputs);
   sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"
                     "#include <string.h>\n\n");
   add_signature(&s, typed.data); /* so that -Wmissing-prototypes is content */

@@ -9,8 +9,9 @@
 
 #include "program/steps.h"
 
-/* name: of the function to call. The text lies in arena. SN_ERR_UNSUPPORTED: an op has no C. */
-sn_status sn_c_source(const sn_program_code *program, const char *name, sn_arena *arena,
-                      const char **out);
+/* name: of the function to call. Its arguments from number n_inputs on were captured, which a
+ * comment says. The text lies in arena. SN_ERR_UNSUPPORTED: an op has no C. */
+sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const char *name,
+                      sn_arena *arena, const char **out);
 
 #endif

@@ -75,10 +75,15 @@ static void add_lines(sn_c_writer *w, const char *lines) {
   }
 }
 
+/* What says where `at` is in an operand's line; in a line of one element nobody reads it. */
+static void add_position(sn_c_writer *w, const sn_operand *o, const char *line) {
+  if (o->strides[w->g->space_rank]) add_lines(w, line);
+}
+
 static void add_gather(sn_c_writer *w) {
-  add_lines(w, "for (long j = 0; j < $n; j++) {\n"
-               "  long at = position_of($b[j], $0);\n"
-               "  $y[j] = $a[at];\n"
+  add_lines(w, "for (long j = 0; j < $n; j++) {\n");
+  add_position(w, &w->g->call.operands[0], "  long at = position_of($b[j], $0);\n");
+  add_lines(w, "  $y[j] = $a[at];\n"
                "}\n");
 }
 
@@ -86,8 +91,8 @@ static void add_scatter(sn_c_writer *w) {
   add_lines(w, "for (long j = 0; j < $n; j++) {\n"
                "  $y[j] = $a[j];\n"
                "}\n"
-               "for (long j = 0; j < $1; j++) {\n"
-               "  long at = position_of($b[j], $n);\n");
+               "for (long j = 0; j < $1; j++) {\n");
+  add_position(w, &w->g->stores[0].target, "  long at = position_of($b[j], $n);\n");
   const sn_op op = w->g->call.op;
   if (op == SN_OP_scatter_set) {
     add_lines(w, "  $y[at] = $c[j];\n"

@@ -79,12 +79,18 @@ static void add_cast(sn_text *t, const sn_insn *insn, const char *x) {
     sn_text_add(t, "(%s)%s", sn_c_type(insn->dtype), x);
 }
 
+/* Whether it compares a whole number with itself. C compilers warn of that; 0 has the same answer. */
+static bool is_of_itself(const sn_insn *insn) {
+  return insn->kind == SN_INSN_OP && sn_op_describe(insn->op)->kind == SN_CLASS_COMPARE &&
+         !sn_dtype_is_float(insn->in_dtype) && insn->n_args == 2 && insn->args[0] == insn->args[1];
+}
+
 static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn) {
   char names[SN_MAX_ARITY][NAME_SIZE];
   const char *arguments[SN_MAX_ARITY] = {names[0], names[0], names[0]};
   for (uint32_t k = 0; k < insn->n_args; k++) {
     SN_TRY(name_of(w, body, insn->args[k], names[k]));
-    arguments[k] = names[k];
+    arguments[k] = is_of_itself(insn) ? "0" : names[k];
   }
   SN_TRY(sn_c_check_dtype(w->env, insn->dtype));
   if (sn_op_describe(insn->op)->kind == SN_CLASS_CAST) {
@@ -102,7 +108,7 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
 static void mark_args(const sn_body *body, uint8_t *needed) {
   for (uint32_t i = body->n_insns; i-- > 0;) {
     const sn_insn *insn = &body->insns[i];
-    if (!needed[i] || insn->kind != SN_INSN_OP) continue;
+    if (!needed[i] || insn->kind != SN_INSN_OP || is_of_itself(insn)) continue;
     for (uint32_t k = 0; k < insn->n_args; k++) needed[insn->args[k]] = 1;
   }
 }

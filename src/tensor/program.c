@@ -414,7 +414,7 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
 
 static sn_status write_c(sn_program *p, const sn_executable *exe, const char *name,
                          const char **out) {
-  return sn_c_source(exe->program, name, sn_program_listing(p), out);
+  return sn_c_source(exe->program, p->n_inputs, name, sn_program_listing(p), out);
 }
 
 /* Nobody runs a part of the C source beforehand: it is of the whole. */
