@@ -145,6 +145,18 @@ test('blocks of zeros, of one number, of large and of tiny ones', () => {
   }
 });
 
+test('numbers whose scales float16 does not have are refused, those just below are not', () => {
+  const least = { Q4_0: 8, Q4_1: 1, Q5_0: 16, Q5_1: 1, Q8_0: 127, Q4_K: 63, Q5_K: 63, Q6_K: 31 * 128 };
+  for (const kind of KINDS) {
+    const block = { Q4_K: 256, Q5_K: 256, Q6_K: 256 }[kind] ?? 32;
+    const at = (size) => Float32Array.from({ length: 2 * block }, (_, i) => (i < block ? 0 : -size));
+    const [fits] = gguf.dequantize(kind, gguf.quantize(kind, at(65000 * least[kind]))).slice(-1);
+    assert.ok(Math.abs(fits / (-65000 * least[kind]) - 1) < 0.02, `${kind}: ${fits}`);
+    for (const size of [66000 * least[kind], 3e38])
+      assertThrows(() => gguf.quantize(kind, at(size)), sn.SinterError, { message: new RegExp(`numbers ${block} to ${2 * block - 1} are too large for ${kind}, whose scales are float16`) });
+  }
+});
+
 /* ---- files that lie ---- */
 
 const word = f32(1);
@@ -224,6 +236,8 @@ test('names of prototypes are names', () => {
   assert.deepEqual(Object.keys(made.metadata), ['__proto__', 'toString']);
   assert.deepEqual(made.tensor('__proto__').toArray(), [1]);
   assertThrows(() => made.raw('constructor'), sn.SinterError, { message: /no tensor "constructor" \(there are 1: "__proto__"\)/ });
+  const again = gguf.read(gguf.write({ metadata: made.metadata, tensors: {} }));
+  assert.deepEqual(again.types, { ['__proto__']: 'uint32', toString: 'uint32' });
 });
 
 test('many names take time in proportion', () => {
@@ -255,6 +269,8 @@ test('arguments that are none', () => {
   assertThrows(at({ tensors: { t }, metadata: { a: null } }), sn.SinterError, { message: /"a" is null/ });
   assertThrows(at({ tensors: { t }, metadata: { a: 300 }, types: { a: 'uint8' } }), sn.SinterError, { message: /"a" is 300, which is no uint8/ });
   assertThrows(at({ tensors: { t }, metadata: { a: 1 }, types: { a: 'int' } }), sn.SinterError, { message: /no type "int"/ });
+  for (const type of ['array', 'array[]', 5])
+    assertThrows(at({ tensors: { t }, metadata: { a: 1 }, types: { a: type } }), sn.SinterError, { message: /no type .* of metadata \(there are uint8, .*float64, and arrays/ });
   assertThrows(at({ tensors: { t }, metadata: { 'general.alignment': 3 } }), sn.SinterError, { message: /general.alignment is 3/ });
   assertThrows(() => gguf.quantize('Q4_0', [1]), sn.SinterError, { message: /1 numbers are no whole blocks of Q4_0/ });
   assertThrows(() => gguf.quantize('Q8_0', new Float32Array(32).fill(NaN)), sn.SinterError, { message: /number 0 is NaN/ });

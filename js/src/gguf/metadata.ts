@@ -12,6 +12,8 @@ const TYPES = ['uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'float32',
 
 type ValueType = Exclude<(typeof TYPES)[number], 'array'>;
 
+const VALUE_TYPES = TYPES.filter((type): type is ValueType => type !== 'array');
+
 /** The type of a value: 'uint32', of an array 'uint32[]'. */
 export type MetadataType = ValueType | `${ValueType}[]`;
 
@@ -138,9 +140,9 @@ function writeScalar(sink: Sink, type: ValueType, value: unknown): void {
 /** A name, the type and the value. */
 function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, given: MetadataType | undefined): void {
   const full = given ?? inferType(op, name, value);
-  const isArray = full.endsWith('[]');
+  const isArray = String(full).endsWith('[]');
   const type = (isArray ? full.slice(0, -2) : full) as ValueType;
-  if (!TYPES.includes(type)) throw new SinterError('argument', op, `no type ${shown(given)} of metadata`, { hint: `there are ${TYPES.filter((each) => each !== 'array').join(', ')}, and arrays of them: 'int32[]'` });
+  if (!VALUE_TYPES.includes(type)) throw new SinterError('argument', op, `no type ${shown(given)} of metadata`, { hint: `there are ${VALUE_TYPES.join(', ')}, and arrays of them: 'int32[]'` });
   const values = isArray ? (Array.isArray(value) || typeOfArray(value) ? Array.from(value as ArrayLike<unknown>) : null) : [value];
   if (!values || !values.every((each) => fits(type, each))) throw new SinterError('argument', op, `metadata ${shown(name)} is ${shown(value)}, which is no ${full}`);
   sink.text(name);
@@ -158,5 +160,5 @@ function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, 
 export function writeMetadata(op: string, sink: Sink, metadata: GgufMetadata, types: Readonly<Record<string, MetadataType>>): void {
   for (const [what, given] of [['metadata', metadata], ['types', types]] as const)
     if (!isPlainObject(given)) throw new SinterError('argument', op, `${what} is ${shown(given)}, expected an object`);
-  for (const [name, value] of Object.entries(metadata)) writeEntry(op, sink, name, value, types[name]);
+  for (const [name, value] of Object.entries(metadata)) writeEntry(op, sink, name, value, Object.hasOwn(types, name) ? types[name] : undefined);
 }

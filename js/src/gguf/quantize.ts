@@ -10,13 +10,15 @@ import { fromHalf, toHalf } from './half.js';
 
 const { abs, floor, fround, max, min } = Math;
 
-/** Writes the block of the numbers x from an index on to bytes, at an offset. */
-type Encode = (x: Float32Array, from: number, bytes: Uint8Array, at: number) => void;
+/** Writes the block of the numbers x from an index on to bytes, at an offset; false: its scales are beyond float16. */
+type Encode = (x: Float32Array, from: number, bytes: Uint8Array, at: number) => boolean;
 
-function putHalf(bytes: Uint8Array, at: number, value: number): void {
+/** Writes a float16; false: the value is beyond its range. */
+function putHalf(bytes: Uint8Array, at: number, value: number): boolean {
   const bits = toHalf(value);
   bytes[at] = bits & 255;
   bytes[at + 1] = bits >> 8;
+  return (bits & 0x7fff) < 0x7c00;
 }
 
 const inverse = (scale: number): number => (scale === 0 ? 0 : fround(1 / scale));
@@ -40,9 +42,9 @@ const simple = (bits: 4 | 5, hasMin: boolean): Encode => {
       low = min(...block);
       scale = fround(fround(max(...block) - low) / (levels - 1));
       offset = 0.5;
-      putHalf(bytes, at + 2, low);
+      if (!putHalf(bytes, at + 2, low)) return false;
     }
-    putHalf(bytes, at, scale);
+    if (!putHalf(bytes, at, scale)) return false;
     const by = inverse(scale);
     const q = (j: number): number => clamp(floor(fround(fround(fround(x[from + j]! - low) * by) + offset)), levels - 1);
     const fifth = at + (hasMin ? 4 : 2);
@@ -54,17 +56,19 @@ const simple = (bits: 4 | 5, hasMin: boolean): Encode => {
       bytes[fifth + (j >> 3)]! |= (a >> 4) << (j & 7);
       bytes[fifth + 2 + (j >> 3)]! |= (b >> 4) << (j & 7);
     }
+    return true;
   };
 };
 
 const q8: Encode = (x, from, bytes, at) => {
   const scale = fround(abs(peak(x, from, 32)) / 127);
-  putHalf(bytes, at, scale);
+  if (!putHalf(bytes, at, scale)) return false;
   const by = inverse(scale);
   for (let j = 0; j < 32; j++) {
     const value = fround(x[from + j]! * by);
     bytes[at + 2 + j] = Math.sign(value) * floor(abs(value) + 0.5);
   }
+  return true;
 };
 
 /** What least squares make of numbers x of which q are the whole numbers. */
@@ -123,8 +127,7 @@ const superBlock = (bits: 4 | 5): Encode => {
   return (x, from, bytes, at) => {
     const fitted = Array.from({ length: 8 }, (_, i) => fitWithMin(x, from + i * 32, most));
     const [scale, low] = [max(...fitted.map((each) => each.scale)) / 63, max(...fitted.map((each) => each.min)) / 63];
-    putHalf(bytes, at, scale);
-    putHalf(bytes, at + 2, low);
+    if (!putHalf(bytes, at, scale) || !putHalf(bytes, at + 2, low)) return false;
     fitted.forEach((each, i) =>
       packScale(bytes, at + 4, i, scale > 0 ? clamp(floor(each.scale / scale + 0.5), 63) : 0, low > 0 ? clamp(floor(each.min / low + 0.5), 63) : 0));
     const [stored, storedLow] = [fromHalf(toHalf(scale)), fromHalf(toHalf(low))];
@@ -138,6 +141,7 @@ const superBlock = (bits: 4 | 5): Encode => {
         if (bits === 5) bytes[at + 16 + j]! |= (q >> 4) << i;
       }
     }
+    return true;
   };
 };
 
@@ -175,7 +179,7 @@ function fitSigned(x: Float32Array, from: number): number {
 const q6: Encode = (x, from, bytes, at) => {
   const scales = Float32Array.from({ length: 16 }, (_, i) => fitSigned(x, from + i * 16));
   const scale = peak(scales, 0, 16) / -128;
-  putHalf(bytes, at + 208, scale);
+  if (!putHalf(bytes, at + 208, scale)) return false;
   const stored = fromHalf(toHalf(scale));
   for (let i = 0; i < 256; i++) {
     const [half, row, j] = [i >> 7, (i >> 5) & 3, i & 31];
@@ -186,6 +190,7 @@ const q6: Encode = (x, from, bytes, at) => {
     bytes[at + half * 64 + (row & 1) * 32 + j]! |= (q & 15) << ((row >> 1) * 4);
     bytes[at + 128 + half * 32 + j]! |= (q >> 4) << (row * 2);
   }
+  return true;
 };
 
 export const ENCODERS: Readonly<Record<string, Encode>> = {

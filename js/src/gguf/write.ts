@@ -68,7 +68,10 @@ function encode(op: string, kind: KindName, values: Float32Array, out: Uint8Arra
   const write = ENCODERS[kind];
   if (!write) throw cannot(op, kind, 'written');
   if (wrong >= 0) throw new SinterError('argument', op, `number ${wrong} is ${values[wrong]}, which ${kind} does not have`);
-  for (let i = 0; i * block < values.length; i++) write(values, i * block, out, i * bytes);
+  for (let i = 0; i * block < values.length; i++) {
+    const isWritten = write(values, i * block, out, i * bytes);
+    if (!isWritten) throw new SinterError('argument', op, `numbers ${i * block} to ${(i + 1) * block - 1} are too large for ${kind}, whose scales are float16`);
+  }
 }
 
 /** Floats as bits of 16. */
