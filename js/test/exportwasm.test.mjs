@@ -125,6 +125,22 @@ test('trees of arguments and results', async () => {
   assert.throws(() => run({ a: [1, 2, 3], list: [[1, 2]] }, 2), { name: 'TypeError', message: /arguments\.0\.a/ });
 });
 
+test('numbers become elements of small floats and bools as tensors make them; a Uint16Array has the bits', async () => {
+  const numbers = [1.5, -0.1, 65520, 1e-7, NaN, 3];
+  for (const dtype of ['float16', 'bfloat16']) {
+    const [x, flags] = [sn.tensor(numbers, { dtype }), sn.tensor([2, 0.5, 0, NaN, -0, 1], { dtype: 'bool' })];
+    const f = sn.jit((t, b) => [t.astype('float32'), sn.where(b, t, 0).astype('float32'), b.logicalNot(), t]);
+    const { wasm } = await exportWasm(f.save(x, flags));
+    const run = await load(wasm);
+    const want = f(x, flags).slice(0, 3).map((t) => Array.from(elements(t), Number));
+    for (const given of [numbers, new Float32Array(numbers), numbers.map((each) => [each])]) {
+      const made = run(given, [2, 0.5, 0, NaN, -0, 1]);
+      assert.deepEqual(made.slice(0, 3).map((each) => Array.from(each, Number)), want);
+      assert.deepEqual(run(made[3], elements(flags)), made, 'bits are given as they are returned');
+    }
+  }
+});
+
 const STEPS = {
   adam: () => {
     const net = nn.sequential(nn.linear(6, 16), nn.gelu(), nn.linear(16, 2));
@@ -167,6 +183,7 @@ for (const [name, make] of Object.entries(STEPS)) {
     assert.notDeepEqual(run.state(), before);
     run.state(before);
     assert.deepEqual(run.state(), before);
+    assert.throws(() => run.state({ 'params.0.wieght': [1] }), { name: 'TypeError', message: /the state has no params\.0\.wieght; it has .*params\.0\.weight/ });
   });
 }
 

@@ -2,6 +2,7 @@
 // this one file, the module and its weights.
 
 import type { Description, LoaderPlace, LoaderTree } from '../export/description.js';
+import { toBrain, toHalf } from '../gguf/half.js';
 import type { Global } from '../runtime/loader.js';
 
 /** Elements as memory has them: bool as bytes 0 and 1, float16 and bfloat16 as the bits. */
@@ -16,6 +17,9 @@ const ARRAYS = {
   uint8: Uint8Array,
 };
 
+/** How numbers become elements where typed arrays do not make them so. */
+const FROM_NUMBER: Readonly<Record<string, (value: number) => number>> = { bool: (value) => +(value != 0), float16: toHalf, bfloat16: toBrain };
+
 export type Elements = InstanceType<(typeof ARRAYS)[keyof typeof ARRAYS]>;
 
 /** A URL, bytes or a Response. */
@@ -24,12 +28,16 @@ export type Source = string | ArrayBuffer | ArrayBufferView | Global<'URL'> | Gl
 export interface Standalone<A extends readonly unknown[] = unknown[], R = unknown> {
   /**
    * Arguments have the structure that the function was saved with; of a training step they are those of the batch. Each
-   * tensor is a typed array with its elements, row-major, or an array of numbers, nested or not. Results are such typed
-   * arrays, copies, in the structure that the function returns; a tensor without dimensions is a number. A training step
-   * returns { loss, aux }.
+   * tensor is a typed array with its elements, row-major, or an array of numbers, nested or not; those of float16 and
+   * bfloat16 are rounded, but a Uint16Array has their bits. Results are typed arrays, copies, in the structure that the
+   * function returns, of float16 and bfloat16 the bits; a tensor without dimensions is a number. A training step returns
+   * { loss, aux }.
    */
   (...args: A): R;
-  /** The state of a training step by the names of its tensors, copied; with values: sets those that are given. */
+  /**
+   * The state of a training step by the names of its tensors, copied; with values: sets those that are given, or throws
+   * a TypeError for a name that there is not.
+   */
   state(values?: Record<string, ArrayLike<number>>): Record<string, Elements>;
 }
 
@@ -58,7 +66,8 @@ export async function load<A extends readonly unknown[] = unknown[], R = unknown
     const to = view(place);
     const from = (Array.isArray(given) ? given.flat(Infinity) : typeof given === 'object' ? given : [given]) as ArrayLike<number> | null;
     if (from?.length !== to.length || from[0] === undefined && to.length) throw new TypeError(`${name}: expected ${place[1]} of shape (${place[2].join()})`);
-    to.set(from);
+    const convert = from instanceof Uint16Array ? undefined : FROM_NUMBER[place[1]];
+    to.set(convert ? Array.from(from, convert) : from);
   };
   const writeTree = (tree: LoaderTree, given: unknown, name: string): void => {
     if (typeof tree === 'number') write(inputs[tree]!, given, name);
@@ -98,7 +107,11 @@ export async function load<A extends readonly unknown[] = unknown[], R = unknown
     return made;
   };
   const state = (values: Record<string, ArrayLike<number>> = {}): Record<string, Elements> => {
-    for (const [name, input] of told.state) if (values[name]) write(inputs[input]!, values[name], name);
+    for (const [name, given] of Object.entries(values)) {
+      const found = told.state.find(([each]) => each === name);
+      if (!found) throw new TypeError(`the state has no ${name}; it has ${told.state.map(([each]) => each).join(', ')}`);
+      write(inputs[found[1]]!, given, name);
+    }
     return Object.fromEntries(told.state.map(([name, input]) => [name, view(inputs[input]!).slice()]));
   };
   return Object.assign(call, { state });
