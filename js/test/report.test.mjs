@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 import { boundOf, report, toSpeedscope } from '../dist/report.js';
+import { assertThrows } from './support.mjs';
 
 await sn.init();
 
@@ -69,4 +70,15 @@ test('a real profile has a report, and speedscope reads its spans', async () => 
       assert.ok(shared.frames[list[i].frame].name.length > 0);
     }
   for (const span of profile.spans) assert.ok(Number.isInteger(span.step));
+});
+
+test('what is no profile, and options that there are not, are refused', () => {
+  const profile = profileOf([kernel({ ms: 1 })]);
+  for (const given of [undefined, null, {}, 'x', profile.kernels]) {
+    assertThrows(() => report(given), sn.SinterError, { message: /^report: expected a profile, not .*sn\.profile/ });
+    assertThrows(() => toSpeedscope(given), sn.SinterError, { message: /^toSpeedscope: expected a profile/ });
+  }
+  assertThrows(() => report(profile, { rof: roof }), sn.SinterError, { message: /did you mean 'roof'/ });
+  assertThrows(() => report(profile, { roof: 5 }), sn.SinterError, { message: /roof is 5/ });
+  assertThrows(() => report(profile, { roof: { gflops: 1 } }), sn.SinterError, { message: /undefined, expected a number/ });
 });

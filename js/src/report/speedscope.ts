@@ -1,9 +1,12 @@
 // A profile as a file of speedscope.app.
 
 import type { Profile } from '../index.js';
+import { checkProfile } from './given.js';
 
 /** For speedscope.app: a profile for each worker. */
-export function toSpeedscope({ spans, workers, totalMs }: Profile): Record<string, unknown> {
+export function toSpeedscope(profile: Profile): Record<string, unknown> {
+  checkProfile('toSpeedscope', profile);
+  const { spans, workers, totalMs } = profile;
   const names = [...new Set(spans.map(({ name }) => name))];
   const frame = new Map(names.map((name, i) => [name, i]));
   const events = (worker: number): Record<string, unknown>[] =>

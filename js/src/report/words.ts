@@ -3,7 +3,8 @@
 // Every millisecond has one cause. What is spent outside of kernels has the name of its gap; a kernel is bounded by what
 // it comes closest to: the memory's rate, that of arithmetic, or one thread.
 
-import type { CompileOptions, KernelProfile, Profile } from '../index.js';
+import { internals, type CompileOptions, type KernelProfile, type Profile } from '../index.js';
+import { checkProfile } from './given.js';
 
 /** What the machine can do, all threads together. */
 export interface Roof {
@@ -37,6 +38,8 @@ export interface ReportOptions {
   /** Default: the best rates in the profile itself, which are no more than the machine's. */
   roof?: Roof;
 }
+
+const OPTIONS: internals.OptionSchema<ReportOptions> = { roof: 'object' };
 
 /** A kernel on one thread that takes less is not worth waking others for. */
 const LONG_MS = 0.05;
@@ -135,8 +138,12 @@ function changesOf({ profile, roof, spent, kernels }: Found): Change[] {
 }
 
 /** What a profile says, in words. */
-export function report(profile: Profile, options: ReportOptions = {}): ProfileReport {
-  const found = find(profile, options.roof ?? roofOf(profile.kernels));
+export function report(profile: Profile, options?: ReportOptions): ProfileReport {
+  const op = 'report';
+  checkProfile(op, profile);
+  const { roof = roofOf(profile.kernels) } = internals.readOptions(op, options, OPTIONS);
+  for (const rate of [roof.gflops, roof.gbps]) internals.checkNumber(op, 'a rate of the roof', rate);
+  const found = find(profile, roof);
   const total = profile.totalMs || 1;
   const causes = (Object.entries(found.spent) as [Bound, number][]).sort((a, b) => b[1] - a[1]);
   const shares = Object.fromEntries(causes.map(([bound, ms]) => [bound, ms / total])) as Record<Bound, number>;
