@@ -184,7 +184,7 @@ export function upload(
   const meta = makeMeta(elements.dtype, shape);
   const rounded = isHalf(meta.dtype) && !(elements.values instanceof Uint16Array);
   const address = allocate(rt, rounded ? makeMeta('float32', shape) : meta, (out) => {
-    if (meta.dtype === 'bool') for (let i = 0; i < out.length; i++) out[i] = elements.values[i] ? 1 : 0;
+    if (meta.dtype === 'bool') for (let i = 0; i < out.length; i++) out[i] = Number(elements.values[i]) === 0 ? 0 : 1;
     else out.set(elements.values);
   });
   if (!rounded) return { address, meta };

@@ -73,3 +73,12 @@ test('any and all are one kernel with what they ask of each element and what fol
     assert.deepEqual(sn.jit(f)(x).toArray(), f(x).toArray(), name);
   }
 });
+
+test('a number is true unless it is 0: NaN too, however it becomes a bool', () => {
+  const numbers = [NaN, 0.5, -0, 0, 1e-45, Infinity];
+  const expected = [true, true, false, false, true, true];
+  assert.deepEqual(sn.tensor(numbers, { dtype: 'bool' }).toArray(), expected);
+  assert.deepEqual(sn.tensor(new Float64Array(numbers), { dtype: 'bool' }).toArray(), expected);
+  assert.deepEqual(sn.tensor(numbers).astype('bool').toArray(), expected);
+  numbers.forEach((value, i) => assert.equal(sn.full([], value, { dtype: 'bool' }).item(), Number(expected[i])));
+});
