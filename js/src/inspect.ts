@@ -214,7 +214,8 @@ export interface Inspection extends InspectedPart {
   compileMs: number;
   /**
    * The whole program as standalone C11, one function per kernel. name: of the function to call. Tensors that f captured
-   * are its arguments behind those of f; a comment says what each is.
+   * are constants in it, as the learning rate of a training step; those of more than 32 elements are arguments behind
+   * those of f, as a comment says.
    */
   cSource(name?: string): string;
   /**
