@@ -99,6 +99,16 @@ test('slots hold the state saved last', async () => {
   await assertRejects(io.openSlots(''), sn.SinterError, { message: /expected a name/ });
 });
 
+test('of saves that nobody waits for the last one is kept, however large those before it are', async () => {
+  const slots = await io.openSlots(join(folder, 'unawaited'));
+  const large = (n) => ({ ...stateOf(n), rest: sn.full([2_000_000], n) });
+  sn.eval(large(0));
+  const saves = [large(1), large(2), stateOf(3)].map((state) => slots.save(state));
+  const refused = assertRejects(slots.save({ f: () => 1 }), sn.SinterError, { message: /a function/ });
+  await Promise.all([...saves, refused]);
+  assert.equal(check(await slots.load()), 3);
+});
+
 test('after every part of a write the state is the old or the new one', async () => {
   const place = join(folder, 'torn');
   const slots = await io.openSlots(place);

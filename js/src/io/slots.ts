@@ -12,6 +12,7 @@ import { snapshot } from './snapshot.js';
 import { storageError } from './sources.js';
 import { loadState, readState, setGeneration, type LoadStateOptions } from './state.js';
 
+const WRITE = 'slots.write';
 const NAMES = ['a.safetensors', 'b.safetensors'] as const;
 
 export interface Slots {
@@ -67,15 +68,22 @@ class TwoSlots implements Slots {
   }
 
   async save(state: unknown): Promise<void> {
-    await this.write(await snapshot(state));
+    const taken = snapshot(state);
+    taken.catch(() => {}); // it may fail while others are still being written
+    await this.#put(taken);
   }
 
   async write(given: Uint8Array): Promise<void> {
-    const op = 'slots.write';
-    const bytes = asBytes(op, given);
-    readState(op, bytes);
-    await this.#inTurn(op, async () => {
-      if (this.#generation < 0) await this.#find(op);
+    const bytes = asBytes(WRITE, given);
+    readState(WRITE, bytes);
+    await this.#put(bytes);
+  }
+
+  /** Turns are in the order of the calls, however long it takes until bytes are there. */
+  async #put(coming: Uint8Array | Promise<Uint8Array>): Promise<void> {
+    await this.#inTurn(WRITE, async () => {
+      const bytes = await coming;
+      if (this.#generation < 0) await this.#find(WRITE);
       setGeneration(bytes, this.#generation + 1);
       const slot = 1 - this.#newest;
       await this.#folder.write(NAMES[slot]!, bytes);
