@@ -574,10 +574,9 @@ SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char *
 
 /* The program as standalone C11: one function per kernel, and
  *   void name(const float *a0, ..., float *out0, ...)
- * which calls them. Of what the program captured, tensors of at most 32 elements are constants in it;
- * the others are arguments behind the inputs, in the order of sn_program_captured, as a comment says.
- * *out belongs to the program and lives until the next call of this function or of sn_program_wat.
- * [-, m a w] */
+ * which calls them. What the program captured are its arguments behind the inputs, in the order of
+ * sn_program_captured; a comment says what each is. *out belongs to the program and lives until the
+ * next call of this function or of sn_program_wat. [-, m] */
 SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* What the program computes as one JSON text, as little lowered as can be: each node an op of docs/ops.md, before

@@ -214,8 +214,7 @@ export interface Inspection extends InspectedPart {
   compileMs: number;
   /**
    * The whole program as standalone C11, one function per kernel. name: of the function to call. Tensors that f captured
-   * are constants in it, as the learning rate of a training step; those of more than 32 elements are arguments behind
-   * those of f, as a comment says.
+   * are its arguments behind those of f, the learning rate of a training step among them; a comment says what each is.
    */
   cSource(name?: string): string;
   /**

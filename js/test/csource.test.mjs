@@ -206,25 +206,22 @@ test('lines of one element, and whole numbers that meet themselves, leave nothin
   for (const dtype of ['bool', 'int32', 'float32']) check(least, [ramp([2, 1, 3], 3, dtype), sn.tensor(2)]);
 });
 
-test('what a function captured is in its C, tensors of more than 32 elements are arguments that a comment names', () => {
-  const [x, w, b] = [ramp([2, 3]), ramp([3, 11], 2), ramp([11], 3)];
+test('what a function captured are further arguments, and a comment names them', () => {
+  const [x, w, b] = [ramp([2, 3]), ramp([3, 4], 2), ramp([4], 3)];
   const f = (v) => [v.matmul(w.exp()).add(b)];
   const [want] = f(x);
-  const { source, values } = runAsC(f, [x], [want], [w]);
-  const lines = source.split('\n').slice(2, 5).map((line) => line.slice(' *   '.length));
-  assert.match(lines.join(), /^a0: float32\(2, 3\),a\d: float32\(3, 11\), captured,out0: float32\(2, 11\)$/);
+  const { source, values } = runAsC(f, [x], [want], [b, w]);
+  const lines = source.split('\n').slice(2, 6).map((line) => line.slice(' *   '.length));
+  assert.deepEqual(lines, ['a0: float32(2, 3)', 'a1: float32(4,), captured', 'a2: float32(3, 4), captured', 'out0: float32(2, 4)']);
   const far = Math.max(...Array.from(want.dataSync(), (v, i) => Math.abs(v - values[0][i])));
   assert.ok(far < 1e-4, `${far}`);
-  const known = [sn.tensor([NaN, -Infinity, -0, 1e-42, 0.1]), sn.tensor([NaN, 0.1, -1e300], { dtype: 'float64' }), sn.tensor(-(2 ** 31), { dtype: 'int32' }),
-    sn.tensor([-128, 127], { dtype: 'int8' }), sn.tensor([255, 0], { dtype: 'uint8' }), sn.tensor([[true], [false]]), sn.zeros([0]).add(1)];
-  sn.eval(known);
-  check((v) => [...known, ...known.map((t) => t.mul(v)), sn.scan((carry, row) => [carry.add(row.mul(known[2])), carry], known[2], sn.arange(0, 3, 1, { dtype: 'int32' }))[0]], [sn.tensor(3, { dtype: 'int32' })]);
 });
 
-test('a training step is a function of its state and batch; the learning rate is in it', () => {
+test('a training step is a function of its state and batch, and of the learning rate', () => {
   const step = sn.trainStep((p, v) => p.w.mul(v).sum().square(), sn.optim.sgd({ lr: 0.25 }));
   const seen = sn.inspect(step)(step.init({ w: ramp([5]) }), ramp([5]));
-  assert.match(seen.cSource('step'), /\nvoid step\(const int32_t \*a0, const float \*a1, const float \*a2, float \*out0, int32_t \*out1, float \*out2\) {\n {2}static const float a3\[1\] = {0\.25f}; \/\* captured \(\) \*\/\n/);
+  const lines = seen.cSource('step').split('\n').slice(2, 9).map((line) => line.slice(' *   '.length));
+  assert.deepEqual(lines, ['a0: int32()', 'a1: float32(5,)', 'a2: float32(5,)', 'a3: float32(), captured', 'out0: float32()', 'out1: int32()', 'out2: float32(5,)']);
   seen.dispose();
 });
 

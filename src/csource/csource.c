@@ -26,8 +26,7 @@ typedef struct source {
   sn_text *t;
   const sn_program_code *program;
   const sn_groups *groups;
-  const sn_c_captured *captured; /* NULL: of a region */
-  uint32_t *argument;            /* per argument of the program: its value, or SN_NONE */
+  uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
   size_t n_arguments;
   uint32_t *output; /* per value: the first output that it is, or SN_NONE */
   part *parts;
@@ -99,28 +98,18 @@ static void add_buffer(void *user, uint32_t v) {
     sn_text_add(s->t, "b%u", v);
 }
 
-static bool is_captured(const source *s, size_t argument) {
-  return s->captured && argument >= s->captured->n_inputs;
-}
-
-/* The elements of an argument that are written down; NULL: the function is given it. */
-static const void *known(const source *s, size_t argument) {
-  return is_captured(s, argument) ? s->captured->values[argument - s->captured->n_inputs] : NULL;
-}
-
-static void add_comment(const source *s, const char *name) {
+static void add_comment(const source *s, const char *name, size_t n_inputs) {
   char shape[SN_SHAPE_TEXT];
   sn_text_add(s->t, "/* %s: written by Sinter as C11; link with -lm. Arrays are row-major.\n *\n",
               name);
   for (size_t a = 0; a < s->n_arguments; a++) {
-    if (known(s, a)) continue;
     if (s->argument[a] == SN_NONE) {
       sn_text_add(s->t, " *   a%zu: not used\n", a);
       continue;
     }
     const sn_type *type = type_of(s, s->argument[a]);
     sn_text_add(s->t, " *   a%zu: %s%s%s\n", a, sn_dtype_name(type->dtype),
-                sn_shape_text(type, shape), is_captured(s, a) ? ", captured" : "");
+                sn_shape_text(type, shape), a < n_inputs ? "" : ", captured");
   }
   for (size_t i = 0; i < s->groups->n_outputs; i++) {
     const sn_type *type = type_of(s, s->groups->outputs[i]);
@@ -133,45 +122,15 @@ static void add_comment(const source *s, const char *name) {
 static void add_signature(const source *s, const char *name) {
   const char *comma = "";
   sn_text_add(s->t, "%s(", name);
-  for (size_t a = 0; a < s->n_arguments; a++) {
+  for (size_t a = 0; a < s->n_arguments; a++, comma = ", ") {
     const uint32_t v = s->argument[a];
-    if (known(s, a)) continue;
     sn_text_add(s->t, "%sconst %s *a%zu", comma,
                 v == SN_NONE ? "void" : sn_c_type(type_of(s, v)->dtype), a);
-    comma = ", ";
   }
   for (size_t i = 0; i < s->groups->n_outputs; i++, comma = ", ")
     sn_text_add(s->t, "%s%s *out%zu", comma, sn_c_type(type_of(s, s->groups->outputs[i])->dtype),
                 i);
   sn_text_add(s->t, *comma ? ")" : "void)");
-}
-
-static double element(sn_dtype dtype, const void *elements, int64_t i) {
-  switch (dtype) {
-  case SN_F32: return (double)((const float *)elements)[i];
-  case SN_F64: return ((const double *)elements)[i];
-  case SN_I32: return ((const int32_t *)elements)[i];
-  case SN_I8: return ((const int8_t *)elements)[i];
-  default: return ((const uint8_t *)elements)[i];
-  }
-}
-
-/* What was captured and is written down. */
-static void add_known(const source *s) {
-  for (size_t a = 0; a < s->n_arguments; a++) {
-    if (!known(s, a) || s->argument[a] == SN_NONE) continue;
-    const sn_type *type = type_of(s, s->argument[a]);
-    const int64_t size = sn_type_size(type);
-    const sn_dtype written = sn_dtype_is_small(type->dtype) ? SN_I32 : type->dtype;
-    char shape[SN_SHAPE_TEXT];
-    sn_text_add(s->t, "  static const %s a%zu[%lld] = {", sn_c_type(type->dtype), a,
-                (long long)(size ? size : 1));
-    for (int64_t i = 0; i < size; i++) {
-      if (i) sn_text_add(s->t, ", ");
-      sn_c_add_literal(s->t, element(type->dtype, known(s, a), i), written);
-    }
-    sn_text_add(s->t, "%s}; /* captured %s */\n", size ? "" : "0", sn_shape_text(type, shape));
-  }
 }
 
 static void add_temporaries(const source *s) {
@@ -211,7 +170,6 @@ static void add_call(source *s, const part *k, sn_value_set *set) {
 static sn_status add_steps(source *s, const char *name, sn_value_set *set) {
   add_signature(s, name);
   sn_text_add(s->t, " {\n");
-  add_known(s);
   add_temporaries(s);
   for (size_t i = 0; i < s->n_parts; i++) {
     const part *k = &s->parts[i];
@@ -275,8 +233,8 @@ static sn_status add_functions(functions *f, const sn_program_code *program, sou
   return f->text.status;
 }
 
-sn_status sn_c_source(const sn_program_code *program, const sn_c_captured *captured,
-                      const char *name, sn_arena *arena, const char **out) {
+sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const char *name,
+                      sn_arena *arena, const char **out) {
   functions f = {.text = sn_text_in(arena)};
   sn_text all = sn_text_in(arena), typed = all;
   source s;
@@ -286,8 +244,7 @@ sn_status sn_c_source(const sn_program_code *program, const sn_c_captured *captu
   sn_text_add(&typed, "void %s", name);
   SN_TRY(typed.status);
   s.t = &all;
-  s.captured = captured;
-  add_comment(&s, name);
+  add_comment(&s, name, n_inputs);
   sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"
                     "#include <string.h>\n\n");
   add_signature(&s, typed.data); /* so that -Wmissing-prototypes is content */

@@ -9,15 +9,9 @@
 
 #include "program/steps.h"
 
-/* The arguments of a program from number n_inputs on are captured: values has for each its elements,
- * which are written down, or NULL, and then the function has an argument, as a comment says. */
-typedef struct sn_c_captured {
-  size_t n_inputs;
-  const void *const *values;
-} sn_c_captured;
-
-/* name: of the function to call. The text lies in arena. SN_ERR_UNSUPPORTED: an op has no C. */
-sn_status sn_c_source(const sn_program_code *program, const sn_c_captured *captured,
-                      const char *name, sn_arena *arena, const char **out);
+/* name: of the function to call. Its arguments from number n_inputs on were captured, which a
+ * comment says. The text lies in arena. SN_ERR_UNSUPPORTED: an op has no C. */
+sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const char *name,
+                      sn_arena *arena, const char **out);
 
 #endif

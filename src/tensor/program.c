@@ -412,29 +412,9 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
   return sn_context_report(ctx, exe->backend->listing(sn_program_listing(p), exe, kernel, out));
 }
 
-/* The elements of captured tensors that are few enough to be read in a text; NULL for others. */
-static sn_status small_captured(sn_program *p, sn_arena *arena, const void ***values) {
-  enum { MOST_ELEMENTS = 32 };
-  sn_context *ctx = p->ctx;
-  SN_TRY(sn_arena_alloc(arena, p->n_captured, sizeof **values, (void **)values));
-  for (size_t i = 0; i < p->n_captured; i++) {
-    sn_tensor *t = sn_program_captured(p, i);
-    (*values)[i] = NULL;
-    if (!t || sn_type_size(&t->type) > MOST_ELEMENTS) continue;
-    SN_TRY(sn_eval_tensors(ctx, &t, 1, NULL));
-    SN_TRY(sn_tensor_ready(t));
-    (*values)[i] = sn_storage_map(&ctx->storages, t->storage);
-  }
-  return SN_OK;
-}
-
 static sn_status write_c(sn_program *p, const sn_executable *exe, const char *name,
                          const char **out) {
-  sn_arena *arena = sn_program_listing(p);
-  const void **values;
-  SN_TRY(small_captured(p, arena, &values));
-  const sn_c_captured captured = {p->n_inputs, values};
-  return sn_c_source(exe->program, &captured, name, arena, out);
+  return sn_c_source(exe->program, p->n_inputs, name, sn_program_listing(p), out);
 }
 
 /* Nobody runs a part of the C source beforehand: it is of the whole. */
