@@ -153,6 +153,30 @@ describe('for everyone', () => {
     assert.equal(await page.evaluate(() => document.activeElement.closest('main') !== null), true);
   });
 
+  test('what a tab and a program are for is said in full, however wide the window is', async () => {
+    await open('?example=xor');
+    await ready();
+    const cut = () => page.evaluate(() => {
+      const { purpose, 'place-purpose': place, examples } = Object.fromEntries(['purpose', 'place-purpose', 'examples'].map((id) => [id, document.getElementById(id)]));
+      const isCut = (line) => line.scrollHeight > line.clientHeight + 1;
+      const shown = purpose.textContent;
+      const of = [...examples.querySelectorAll('button')].map(({ title }) => title).filter((title) => {
+        purpose.textContent = title;
+        return isCut(purpose);
+      });
+      purpose.textContent = shown;
+      return isCut(place) ? [...of, place.textContent] : of;
+    });
+    for (const width of [1241, 1300, 1400, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const tab of ['training', 'fit', 'compiler']) {
+        await page.click(`#tab-${tab}`);
+        assert.deepEqual(await cut(), [], `${width} px, ${tab}`);
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   test('nothing moves by itself for those who do not want it', async () => {
     for (const address of ['?example=xor', 'docs/']) {
       await open(address);

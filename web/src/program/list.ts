@@ -24,7 +24,7 @@ export const PROGRAMS: readonly Entry[] = [
   learns('vae', 'Autoencoder', 'Digits become places in a plane, and places digits.'),
   learns('diffusion', 'Diffusion', 'A ring is made of nothing but noise.'),
   learns('physics', 'Physics', 'A network learns a function from its differential equation alone.'),
-  learns('heating', 'Heating', 'The gradient of its simulation makes a building as warm as it should be.'),
+  learns('heating', 'Heating', 'The gradient of a simulation keeps a building warm.'),
   learns('throw', 'Throw', 'A gradient goes through a simulation, back to the hand.'),
   learns('automaton', 'Automaton', 'Out of one cell a heart grows.'),
   looked('softmax', 'Softmax'),
