@@ -245,6 +245,13 @@ const inputs = [sn.tensor([1, 2, 3])];
       await page.click(by('tab-stages'));
     });
 
+  test('what became of a program stays in sight beside the last of its switches', async () => {
+    await page.locator('.effects tbody tr:last-child').evaluate((row) => row.scrollIntoView({ block: 'end' }));
+    const { top, bottom } = await page.locator('#compiler .result').evaluate((card) => card.getBoundingClientRect());
+    assert.ok(top >= 0 && bottom >= 0.9 * 900, `from ${top} to ${bottom} of 900 px`);
+    await page.evaluate(() => scrollTo(0, 0));
+  });
+
   test('the page did nothing that it should not', () => {
     assert.deepEqual(faults, []);
   });
