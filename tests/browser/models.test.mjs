@@ -156,6 +156,12 @@ describe('the Models tab', () => {
     assert.equal(await open('classifier.onnx', classifier()), 'is open');
   });
 
+  test('a name of hundreds of letters stays within the page', async () => {
+    const name = `${'a_name_without_a_gap'.repeat(12)}.onnx`;
+    assert.equal(await open(name, classifier()), 'is open');
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+  });
+
   test('a graph of thousands of nodes is closed by its scopes, and opens by keyboard', async () => {
     assert.equal(await open('deep.onnx', deep(50, 60)), 'is open');
     const shown = async () => Number(await get('models-graph').getAttribute('data-shown'));
@@ -294,8 +300,15 @@ describe('the Models tab', () => {
     await get('chat-temperature').fill('warm');
     await get('chat-prompt').fill('x');
     await get('chat-send').click();
-    assert.match(await said('chat-note'), /no number/);
+    assert.equal(await said('chat-note'), 'Temperature is a number from 0 to 100.');
     await get('chat-temperature').fill('0.5');
+    const long = 'How long is '.repeat(2000);
+    await get('chat-prompt').fill(long);
+    await get('chat-send').click();
+    await until(async () => /tokens, and the context has/.test(await said('chat-note')), 'refused it');
+    assert.equal(await get('chat-prompt').inputValue(), long, 'a text that is refused is still there');
+    assert.doesNotMatch(await said('chat-output'), /How long/);
+    await get('chat-prompt').fill('x');
     await get('chat-most').fill('100000');
     // In the page itself: the model may be quicker than this test.
     await page.evaluate(() => {
@@ -303,6 +316,13 @@ describe('the Models tab', () => {
       document.querySelector('[data-testid=chat-stop]').click();
     });
     await until(async () => /Stopped/.test(await said('chat-note')), 'stopped');
+    await page.evaluate(() => {
+      document.querySelector('[data-testid=chat-prompt]').value = 'x';
+      document.querySelector('[data-testid=chat-send]').click();
+      document.querySelector('[data-testid=chat-clear]').click();
+    });
+    await until(async () => !(await get('chat-send').isDisabled()), 'ended what was cleared');
+    assert.equal(await said('chat-output'), '');
     const [saved] = await Promise.all([page.waitForEvent('download'), get('models-save').click()]);
     assert.equal(readFileSync(await saved.path()).subarray(0, 4).toString(), 'GGUF');
   });
@@ -351,6 +371,14 @@ describe('the Models tab', () => {
     await drop('#models-summary', 'other.onnx', [...deep(2, 4)]);
     await until(async () => /other.onnx is open/.test(await said('models-notice')), 'opened the file');
     assert.equal(await page.locator('#models.dropping').count(), 0);
+    // What falls beside the tab would else be opened by the browser, in the place of the page.
+    const kept = (selector) => page.evaluate((own) => ['dragover', 'drop'].map((type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['x'], 'x.onnx'));
+      return !document.querySelector(own).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    }), selector);
+    assert.deepEqual(await kept('.top'), [true, true]);
+    assert.match(await said('models-notice'), /other.onnx is open/);
   });
 
   test('the camera gives a picture to run, and pictures to learn from', async () => {

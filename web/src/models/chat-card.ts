@@ -1,19 +1,19 @@
 // Chat: a text of the visitor's, and how the model goes on, piece by piece, with its speed and where its time goes.
 
 import { create, element, setText, setValue } from '../views/dom.ts';
-import { NONE, significant } from '../views/format.ts';
+import { NONE, count, significant } from '../views/format.ts';
 import type { Message, Part, Sampling } from './protocol.ts';
 import type { Runner } from './runner.ts';
 
 /** How long the worker writes before the page shows more. */
 const SLICE_MS = 60;
 
-const FIELDS: [id: string, name: keyof Sampling, least: number, most: number, isWhole: boolean][] = [
-  ['chat-temperature', 'temperature', 0, 100, false],
-  ['chat-top-k', 'topK', 0, 1e6, true],
-  ['chat-top-p', 'topP', 0, 1, false],
-  ['chat-min-p', 'minP', 0, 1, false],
-  ['chat-most', 'maxTokens', 1, 1e6, true],
+const FIELDS: [id: string, label: string, name: keyof Sampling, least: number, most: number, isWhole: boolean][] = [
+  ['chat-temperature', 'Temperature', 'temperature', 0, 100, false],
+  ['chat-top-k', 'Top k', 'topK', 0, 1e6, true],
+  ['chat-top-p', 'Top p', 'topP', 0, 1, false],
+  ['chat-min-p', 'Min p', 'minP', 0, 1, false],
+  ['chat-most', 'Most tokens', 'maxTokens', 1, 1e6, true],
 ];
 
 const ENDS: Record<string, string> = {
@@ -54,7 +54,6 @@ export class ChatCard {
 
   /** Another model. */
   open(): void {
-    this.isStopped = true;
     this.clear();
     element('chat-parts').replaceChildren();
     for (const id of ['chat-tokens-per-second', 'chat-first', 'chat-tokens']) setValue(element(id), NONE, null);
@@ -65,6 +64,7 @@ export class ChatCard {
   }
 
   private clear(): void {
+    this.isStopped = true;
     this.messages = [];
     this.log.replaceChildren();
     this.say('');
@@ -79,19 +79,22 @@ export class ChatCard {
   /** null: one of the settings is wrong, and the page says which. */
   private settings(): Sampling | null {
     const found: Record<string, number | null> = {};
-    for (const [id, name, least, most, isWhole] of FIELDS) {
+    const wrong: string[] = [];
+    for (const [id, label, name, least, most, isWhole] of FIELDS) {
       const field = element<HTMLInputElement>(id);
       const value = Number(field.value);
       const isRight = field.value.trim() !== '' && value >= least && value <= most && (!isWhole || Number.isInteger(value));
       field.setAttribute('aria-invalid', String(!isRight));
       if (isRight) found[name] = value;
+      else wrong.push(`${label} is a ${isWhole ? 'whole ' : ''}number from ${least} to ${count(most)}.`);
     }
     const seed = element<HTMLInputElement>('chat-seed');
     const isSeed = /^\d{0,9}$/.test(seed.value.trim());
     seed.setAttribute('aria-invalid', String(!isSeed));
     found.seed = seed.value.trim() === '' ? null : Number(seed.value);
-    if (isSeed && FIELDS.every(([, name]) => found[name] !== undefined)) return found as unknown as Sampling;
-    this.say('A setting is no number that it may be.', true);
+    if (!isSeed) wrong.push('Seed is empty, or a whole number of at most 9 digits.');
+    if (wrong.length === 0) return found as unknown as Sampling;
+    this.say(wrong.join(' '), true);
     return null;
   }
 
@@ -102,17 +105,22 @@ export class ChatCard {
     if (text === '') return this.say('There is no text to go on with.', true);
     this.quiet();
     this.setWriting(true);
-    this.messages.push({ role: 'user', content: text });
+    // Those of a talk that is cleared meanwhile stay with it.
+    const { messages } = this;
+    messages.push({ role: 'user', content: text });
     const answer = create('span', 'answer');
-    this.log.append(create('p', '', create('b', 'asked', text), answer));
+    const turn = create('p', '', create('b', 'asked', text), answer);
+    this.log.append(turn);
     this.prompt.value = '';
     this.say('Reading the text…');
     try {
-      await this.runner.ask('write', this.messages, settings);
+      await this.runner.ask('write', messages, settings);
       await this.follow(answer);
-      this.messages.push({ role: 'assistant', content: answer.textContent ?? '' });
+      messages.push({ role: 'assistant', content: answer.textContent ?? '' });
     } catch (error) {
-      this.messages.pop();
+      messages.pop();
+      turn.remove();
+      if (this.prompt.value === '') this.prompt.value = text;
       this.say(error instanceof Error ? error.message : String(error), true);
     } finally {
       this.setWriting(false);

@@ -14,6 +14,13 @@ export interface SaveActions {
 
 const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') ?? false;
 
+/** A file that nothing takes would be opened by the browser, in the place of the page. */
+function keepPage(event: DragEvent): void {
+  if (event.defaultPrevented || !hasFiles(event)) return;
+  event.preventDefault();
+  if (event.dataTransfer !== null) event.dataTransfer.dropEffect = 'none';
+}
+
 export class SavesView {
   private readonly saveButton = element<HTMLButtonElement>('save');
   private readonly loadButton = element<HTMLButtonElement>('load');
@@ -39,6 +46,7 @@ export class SavesView {
       if (event.type === 'drop' && file !== undefined && this.ready) actions.load(file);
     };
     for (const type of ['dragover', 'dragleave', 'drop'] as const) page.addEventListener(type, drag);
+    for (const type of ['dragover', 'drop'] as const) addEventListener(type, keepPage);
   }
 
   /** Whether there is a trainer to save and load. */
