@@ -23,6 +23,7 @@ describe('a shared program', () => {
     await page.waitForFunction(() => document.querySelector('[data-testid=share-link]').value !== '');
     const value = await get('share-link').inputValue();
     await page.keyboard.press('Escape');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Share', 'the focus is where it was');
     return value.slice(server.url.length);
   };
 
@@ -77,12 +78,55 @@ describe('a shared program', () => {
     assert.equal(await get('brought').isVisible(), false);
   });
 
+  test('a changed text outlives a look at another program, and a reload of the page', async () => {
+    const shown = () => page.evaluate(() => document.querySelector('#source-preview').textContent.split('\n')[0]);
+    const changed = () => page.waitForFunction(() => document.querySelector('#source-preview').textContent.startsWith('// mine'), null, { timeout: PATIENCE_MS });
+    await open('?example=throw');
+    await ready();
+    await page.click('[data-testid=source-editor] .preview');
+    await page.click('[data-testid=source-editor] .cm-content');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('// mine\n');
+    await get('example-xor').click();
+    await page.waitForFunction(() => /XOR|xor|line/.test(document.querySelector('#purpose').textContent));
+    assert.notEqual(await shown(), '// mine');
+    await get('example-throw').click();
+    await changed();
+    await page.reload();
+    await changed();
+    await ready();
+    assert.equal(await get('brought').isVisible(), false, 'it is the visitor’s own');
+    await get('revert').click();
+    await page.waitForFunction(() => document.getElementById('source-changed').hidden);
+    await page.reload();
+    await ready();
+    assert.notEqual(await shown(), '// mine');
+  });
+
+  test('a link that is put into the address of the open page is followed', async () => {
+    await open('?example=xor');
+    await ready();
+    const put = (written) => page.evaluate((fragment) => { location.hash = fragment; }, `program=${written}`);
+    await put('1.nonsense');
+    await page.waitForFunction(() => /damaged/.test(document.querySelector('[data-testid=error]').textContent));
+    assert.match(await page.textContent('#source-preview'), /XOR|xor|line/, 'what was there stays');
+    await put(`1.${packed({ name: 'throw', text: '// of a link', settings: {} })}`);
+    await get('brought').waitFor();
+    assert.equal(await page.textContent('#source-preview'), '// of a link');
+    assert.equal(await get('example-throw').getAttribute('aria-pressed'), 'true');
+  });
+
   test('the Compiler tab does not run it either before that', async () => {
     const text = 'console.log(1);\nfunction program(x) {\n  return sn.sin(x);\n}\nconst inputs = [sn.ones([8])];\n';
     await open(`?example=softmax#compiler&program=1.${packed({ name: 'softmax', text, settings: {} })}`);
     await page.waitForFunction(() => /sn\.sin/.test(document.querySelector('[data-testid=program-editor] .cm-content')?.textContent ?? ''));
     await page.waitForTimeout(1000);
     assert.equal(await page.textContent('[data-testid=program-problem]'), 'Not run yet.');
+    for (let i = 0; i < 2; i += 1) {
+      await page.click('label:has(#check-numerics)');
+      await page.waitForTimeout(1000);
+    }
+    assert.equal(await page.textContent('[data-testid=program-problem]'), 'Not run yet.', 'a switch does not run it');
     await get('trust').click();
     await page.waitForFunction(() => document.querySelector('[data-testid=program-problem]').textContent.startsWith('Compiled'), null, { timeout: PATIENCE_MS });
   });
@@ -111,6 +155,7 @@ describe('a shared program', () => {
     await ready();
     await open('?example=nothing');
     await ready();
+    assert.match(await get('error').textContent(), /there is no program nothing/);
     assert.equal(await get('example-mlp').getAttribute('aria-pressed'), 'true');
   });
 

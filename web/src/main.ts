@@ -15,7 +15,7 @@ import { History } from './state/history.ts';
 import type { About, DigitSample, Evaluation, FromTrainer, Phase, Progress, ProgramText } from './state/protocol.ts';
 import type { Settings } from './state/settings.ts';
 import { WORDS, type Words } from './state/words.ts';
-import { askedSettings, brought, documented } from './program/address.ts';
+import { askedSettings, brought, documented, packedIn } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
 import { shown, type Change, type ShownProgram } from './program/shown.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
@@ -445,20 +445,39 @@ new Pictures();
 const share = new ShareBox({ place: () => places.current, weights: () => trainer.send({ type: 'weights' }), history, run });
 document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
 
+const sayOfAddress = (error: unknown): void =>
+  failureBar.show({ name: 'Address', message: error instanceof Error ? error.message : String(error), hint: '' });
+
+/** Shows the program in the address, if there is one; it waits for leave to run. */
+async function open(): Promise<boolean> {
+  const given = await brought();
+  if (given !== null) shown.bring({ ...given, isTrusted: false });
+  return given !== null;
+}
+
 /** What the address asks for; what it says wrongly is said, and the page begins with a program of the list. */
 async function begin(): Promise<void> {
   const name = entry(asked) === null ? FIRST : asked;
+  const kept = window.history.state as ShownProgram | null;
+  if (kept !== null) return shown.bring(kept);
   try {
     const text = await documented();
-    if (text !== null) return shown.bring(FIRST, text, {}, true);
-    const given = await brought();
-    if (given !== null) return shown.bring(given.name, given.text, given.settings);
+    if (text !== null) return shown.bring({ name: FIRST, text, settings: {}, isTrusted: true });
+    if (await open()) return;
     await shown.choose(name, askedSettings());
+    if (name !== asked) throw new Error(`there is no program ${asked.slice(0, 40)}; this is ${shown.entry.title}`);
   } catch (error) {
-    failureBar.show({ name: 'Address', message: error instanceof Error ? error.message : String(error), hint: '' });
-    await shown.choose(name);
+    sayOfAddress(error);
+    if (shown.program === null) await shown.choose(name);
   }
 }
+
+// A link to a program that is put into the address of this page loads no other page.
+addEventListener('hashchange', ({ oldURL, newURL }) => {
+  if (packedIn(newURL) !== packedIn(oldURL)) open().catch(sayOfAddress);
+});
+// A text that was changed outlives a reload of the page. Another visit to the same address has none of it.
+addEventListener('beforeunload', () => window.history.replaceState(shown.program?.isChanged === true ? shown.program : null, ''));
 await nextTask();
 void begin().finally(() => {
   element('main').inert = false;

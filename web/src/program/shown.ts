@@ -25,8 +25,8 @@ export class Shown {
   /** Null until the first text is here. */
   private current: ShownProgram | null = null;
   private readonly listeners = new Set<Listener>();
-  /** Settings of programs as they were left. */
-  private readonly left = new Map<string, Settings>();
+  /** Programs as they were left. */
+  private readonly left = new Map<string, ShownProgram>();
   private choice = 0;
 
   get program(): ShownProgram | null {
@@ -46,19 +46,23 @@ export class Shown {
     return () => this.listeners.delete(listener);
   }
 
-  /** A program of the list; settings: others than it was left with. Choosing the one that is shown opens it anew. */
+  /** A program of the list as it was left, changes of its text included; choosing the one that is shown opens it anew, and so
+   *  do settings other than it was left with. */
   async choose(name: string, settings?: Settings): Promise<void> {
     const choice = ++this.choice;
     const text = await textOf(name);
     if (choice !== this.choice) return;
-    if (this.current !== null) this.left.set(this.current.name, this.current.settings);
-    this.become({ name, text, isChanged: false, settings: settings ?? this.left.get(name) ?? {}, isTrusted: true }, 'chosen');
+    const { current } = this;
+    if (current !== null) this.left.set(current.name, current);
+    const left = this.left.get(name);
+    if (settings === undefined && left?.isChanged === true && name !== current?.name) return this.become(left, 'chosen');
+    this.become({ name, text, isChanged: false, settings: settings ?? left?.settings ?? {}, isTrusted: true }, 'chosen');
   }
 
   /** A text from elsewhere, derived from a program of the list; unless it is of this server it is not run before `trust`. */
-  bring(name: string, text: string, settings: Settings, isTrusted = false): void {
+  bring(program: Omit<ShownProgram, 'isChanged'>): void {
     this.choice++;
-    this.become({ name, text, isChanged: true, settings, isTrusted }, 'chosen');
+    this.become({ ...program, isChanged: true }, 'chosen');
   }
 
   /** by: who edits, and need not hear of it. */

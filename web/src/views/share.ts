@@ -4,7 +4,7 @@ import { linkTo } from '../program/address.ts';
 import { shown, type ShownProgram } from '../program/shown.ts';
 import type { RunOf } from '../inside/runs.ts';
 import type { History } from '../state/history.ts';
-import { element, setText } from './dom.ts';
+import { element, inside, setText } from './dom.ts';
 
 export interface ShareActions {
   /** The tab that a link opens. */
@@ -28,7 +28,9 @@ export class ShareBox {
       else this.field.value = ''; // a link of before is not to be taken for the next one
     });
     this.box.addEventListener('keydown', ({ key }) => {
-      if (key === 'Escape') this.box.open = false;
+      if (key !== 'Escape' || !this.box.open) return;
+      this.box.open = false;
+      inside(this.box, 'summary').focus();
     });
     document.addEventListener('pointerdown', ({ target }) => {
       if (target instanceof Node && !this.box.contains(target)) this.box.open = false;
