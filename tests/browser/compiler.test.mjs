@@ -37,6 +37,7 @@ const read = () => {
     marked: Number(canvas?.dataset.marked ?? 0),
     regions: Number(canvas?.dataset.regions ?? 0),
     problem: by('program-problem')?.classList.contains('problem') ? by('program-problem').textContent : '',
+    said: by('program-problem')?.textContent ?? '',
     compiled: by('program-problem')?.textContent.startsWith('Compiled') ?? false,
     summary: by('compile-summary')?.textContent ?? '',
     turn: Number(by('compile-summary')?.dataset.turn ?? 0),
@@ -280,8 +281,17 @@ for (const { name, open, skip } of BROWSERS) {
       assert.doesNotMatch((await said())[0], /again/);
     });
 
+    test('what is computed of nothing is 0 FLOP, and a hint is given once', async () => {
+      await write('const program = (x) => x;\nconst inputs = [sn.ones([4])];\n');
+      assert.match((await until((state) => compiled(state) && nodes(state) === 1, 'compiled')).summary, /0 kernels · 0 FLOP · /);
+      await write(DENSE.replace('[4, 8]', '[200000, 200000]'));
+      const { problem } = await until((state) => state.problem !== '', 'was refused');
+      assert.equal(problem.match(/maxMemory/g).length, 1, problem);
+    });
+
     test('a program that never ends is stopped, and the next one compiles', async () => {
       await write(DENSE.replace('return', 'for (;;); return'));
+      await until(({ said }) => said === 'Compiling…', 'said what it does');
       await until(({ problem }) => /^Stopped: no answer/.test(problem), 'was stopped');
       await write(DENSE);
       await until(compiled, 'compiled the next one');

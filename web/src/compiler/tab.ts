@@ -8,7 +8,7 @@ import { ProgramEditor } from '../program/editor.ts';
 import { PROGRAMS } from '../program/list.ts';
 import { shown } from '../program/shown.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
-import { bytes, count, loading, plural, scaled, significant } from '../views/format.ts';
+import { bytes, count, loading, plural, scaled, significant, withHint } from '../views/format.ts';
 import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
@@ -29,6 +29,9 @@ import { TuningView } from './views/tuning.ts';
 
 /** Waits until a word has been typed, not until a thought is complete. */
 const TYPING_MS = 350;
+/** What takes longer to compile is said to be compiling. */
+const LONG_MS = 400;
+const NOT_RUN = 'Not run yet.';
 
 export interface Surroundings {
   /** Something is about to be timed: nothing else should use the cores. */
@@ -73,23 +76,23 @@ export class CompilerTab {
       linkedLines(this.selection),
     );
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection, (pass) =>
-      this.lab.kernelsBehind(this.editor.text, this.switches.current.off, pass),
+      this.lab.kernelsBehind(this.text, this.switches.current.off, pass),
     );
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel, language) => this.lab[language](kernel), this.selection);
     this.memory = new MemoryView(this.selection, (memoryBudget) =>
-      this.lab.inspect(this.editor.text, this.switches.current.off, { ...this.switches.current.further, memoryBudget }),
+      this.lab.inspect(this.text, this.switches.current.off, { ...this.switches.current.further, memoryBudget }),
     );
     this.time = new TimeView(
       {
         lab: () => this.lab,
-        profile: (runs) => this.lab.profile(this.editor.text, this.switches.current, runs),
+        profile: (runs) => this.lab.profile(this.text, this.switches.current, runs),
         quiet: () => this.surroundings.quiet(),
         measure: ({ options = {} }) => this.measureChange(options),
       },
       this.selection,
     );
     this.tuning = new TuningView({
-      begin: () => this.lab.tune(this.editor.text, this.switches.current),
+      begin: () => this.lab.tune(this.text, this.switches.current),
       goOn: () => this.lab.tuneOn(),
       end: () => void this.compile(),
       quiet: () => this.surroundings.quiet(),
@@ -139,9 +142,21 @@ export class CompilerTab {
       this.forgetMeasurements();
       clearTimeout(this.typing);
       this.isStale = isTrusted && root.hidden;
-      if (!isTrusted) this.sayProblem(null, 'Not run yet.');
+      if (!isTrusted) this.wait();
       else if (!root.hidden) void this.compile();
     });
+  }
+
+  /** The text to compile and to run: one of an address only with leave. */
+  private get text(): string {
+    if (shown.program?.isTrusted === false) throw new Error(NOT_RUN);
+    return this.editor.text;
+  }
+
+  /** For leave to run what came with an address. */
+  private wait(): void {
+    this.sayProblem(null, NOT_RUN);
+    this.measureButton.disabled = true;
   }
 
   /** The tab is shown again. */
@@ -178,13 +193,17 @@ export class CompilerTab {
   private async compile(): Promise<void> {
     clearTimeout(this.typing);
     const turn = ++this.asked;
+    if (shown.program?.isTrusted === false) return this.wait();
     const { lab } = this;
     this.isCompiling = true;
+    const long = setTimeout(() => {
+      if (turn === this.asked) this.sayProblem(null, 'Compiling…');
+    }, LONG_MS);
     try {
       const opened = await lab.open();
       this.switches.show(opened);
       if (opened.device !== null && 'reason' in opened.device) this.switches.refuseDevice(opened.device.reason);
-      const report = await lab.inspect(this.editor.text, this.switches.current.off, this.switches.current.further);
+      const report = await lab.inspect(this.text, this.switches.current.off, this.switches.current.further);
       if (turn !== this.asked) return;
       this.showReport(report, opened);
       if (this.numericsBox.checked) await this.checkNumerics(turn);
@@ -192,12 +211,13 @@ export class CompilerTab {
     } catch (error) {
       if (turn === this.asked) this.showProblem(error);
     } finally {
+      clearTimeout(long);
       if (turn === this.asked) this.isCompiling = false;
     }
   }
 
   private async checkNumerics(turn: number): Promise<void> {
-    const problem = await this.lab.numerics(this.editor.text);
+    const problem = await this.lab.numerics(this.text);
     if (turn !== this.asked) return;
     if (problem === null) return this.sayProblem(null, 'All values are finite.');
     this.sayProblem(problem);
@@ -212,7 +232,7 @@ export class CompilerTab {
     const parts = [
       `${count(first)} → ${plural(last, 'node')}`,
       plural(report.kernels.length, 'kernel'),
-      `${scaled(report.flops)}FLOP`,
+      scaled(report.flops, 'FLOP'),
       bytes(report.bytes),
       ...(isForDevice(report) ? [plural(report.kernels.reduce((sum, { dispatches }) => sum + dispatches, 0), 'dispatch', 'dispatches')] : []),
     ];
@@ -249,8 +269,7 @@ export class CompilerTab {
       return;
     }
     const where = problem.line === null ? '' : `Line ${problem.line}: `;
-    const hint = problem.hint === '' ? '' : ` (${problem.hint})`;
-    setText(line, `${where}${problem.name}: ${problem.message}${hint}`);
+    setText(line, `${where}${problem.name}: ${withHint(problem)}`);
   }
 
   private chooseView(view: string): void {
@@ -262,7 +281,7 @@ export class CompilerTab {
   /** The program with further options beside the one as it is: the ratio of the times. */
   private async measureChange(further: Further): Promise<number> {
     this.surroundings.quiet();
-    const experiment = new Experiment(this.editor.text, this.switches.current);
+    const experiment = new Experiment(this.text, this.switches.current);
     try {
       await experiment.open();
       return (await experiment.compare({ ...this.switches.current, further })).run;
@@ -284,7 +303,7 @@ export class CompilerTab {
     this.surroundings.quiet();
     this.switches.clearEffects();
     const comparisons = this.switches.comparisons();
-    const experiment = new Experiment(this.editor.text, this.switches.current);
+    const experiment = new Experiment(this.text, this.switches.current);
     this.experiment = experiment;
     setText(this.measureButton, 'Stop');
     const note = element('measure-note');

@@ -6,7 +6,7 @@ import '../style/models.css';
 import { ProblemError } from '../compiler/rpc.ts';
 import { download } from '../views/download.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
-import { bytes, plural, significant } from '../views/format.ts';
+import { bytes, plural, significant, withHint } from '../views/format.ts';
 import { askedModel, writeModel } from './address.ts';
 import { ChatCard } from './chat-card.ts';
 import { GraphCard } from './graph-card.ts';
@@ -29,7 +29,7 @@ const SLICE_MS = 250;
 const CARDS = { run: 'models-run-card', ops: 'models-ops-card', tune: 'models-tune-card', chat: 'models-chat-card' };
 
 const textOf = (error: unknown): string => {
-  if (error instanceof ProblemError && error.problem.hint !== '') return `${error.message} (${error.problem.hint})`;
+  if (error instanceof ProblemError) return withHint(error.problem);
   return error instanceof Error ? error.message : String(error);
 };
 
@@ -179,7 +179,7 @@ export class ModelsTab {
     element('models-facts').replaceChildren(...facts.facts.map(([term, value]) => create('div', '', create('dt', '', term), create('dd', '', value))));
     const line = element('models-problem');
     line.hidden = problem === null;
-    setText(line, problem === null ? '' : `It can be looked at, but not run: ${problem.message}${problem.hint === '' ? '' : ` (${problem.hint})`}`);
+    setText(line, problem === null ? '' : `It can be looked at, but not run: ${withHint(problem)}`);
     element('models-save').hidden = this.source?.isMade !== true;
     element('models-summary-card').hidden = element('models-graph-card').hidden = false;
     element(CARDS.ops).hidden = kind !== 'onnx';

@@ -16,7 +16,7 @@ export class FailureBar {
     this.isPassing = isPassing;
     setText(inside(this.bar, 'strong'), `${name}:`);
     setText(inside(this.bar, 'span'), message);
-    setText(inside(this.bar, 'em'), hint);
+    setText(inside(this.bar, 'em'), message.includes(hint) ? '' : hint);
     this.bar.hidden = false;
   }
 

@@ -1,4 +1,4 @@
-// Numbers as the page writes them: English digits, fixed decimals where values change live.
+// Numbers as the page writes them: English digits, fixed decimals where values change live; and problems in words.
 
 /** Made with the first number: it takes milliseconds, which a page that starts has not. */
 let whole: Intl.NumberFormat | null = null;
@@ -55,14 +55,18 @@ export function plural(amount: number, noun: string, nouns = `${noun}s`): string
   return `${count(amount)} ${amount === 1 ? noun : nouns}`;
 }
 
-/** 1,234 -> 1.2 k, for people who compare sizes. */
-export function scaled(value: number): string {
-  const units = ['', 'k', 'M', 'G', 'T'];
-  let unit = 0;
+/** A message with its hint, which some messages have in them already. */
+export const withHint = ({ message, hint }: { message: string; hint: string }): string =>
+  message.includes(hint) ? message : `${message} (${hint})`;
+
+/** 1,234 -> 1.23 k, for people who compare sizes; of a unit 1.23 kFLOP. */
+export function scaled(value: number, unit = ''): string {
+  const prefixes = ['', 'k', 'M', 'G', 'T'];
+  let power = 0;
   let size = value;
-  while (size >= 1000 && unit < units.length - 1) {
+  while (size >= 1000 && power < prefixes.length - 1) {
     size /= 1000;
-    unit++;
+    power++;
   }
-  return `${unit === 0 ? String(Math.round(size)) : significant(size)} ${units[unit]}`.trim();
+  return `${power === 0 ? String(Math.round(size)) : significant(size)} ${prefixes[power]}${unit}`.trim();
 }

@@ -7,7 +7,7 @@ import type { ProgramEditor } from '../program/editor.ts';
 import { shown } from '../program/shown.ts';
 import type { Printed } from '../state/protocol.ts';
 import { create, element, setText } from './dom.ts';
-import { count } from './format.ts';
+import { count, withHint } from './format.ts';
 
 /** Waits until a thought is complete: what is trained starts over. */
 const TYPING_MS = 800;
@@ -53,8 +53,8 @@ export class SourceCard {
     this.line.hidden = problem === null;
     this.line.classList.toggle('problem', problem !== null);
     if (problem === null) return;
-    const { line, name, message, hint } = problem;
-    setText(this.line, `${line === null ? '' : `Line ${line}: `}${name}: ${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}`);
+    const { line, name } = problem;
+    setText(this.line, `${line === null ? '' : `Line ${line}: `}${name}: ${withHint(problem)}`);
   }
 
   clearLog(): void {

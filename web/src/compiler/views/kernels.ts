@@ -13,7 +13,7 @@ const NO_CODE = 'This kernel needs no strip program.';
 
 /** '' for nearly all. */
 const sayAgain = ({ flops, flopsAgain }: Kernel): string =>
-  flopsAgain === 0 ? '' : `${flopsAgain === flops ? '' : `${scaled(flopsAgain)}FLOP `}made again for a derivative`;
+  flopsAgain === 0 ? '' : `${flopsAgain === flops ? '' : `${scaled(flopsAgain, 'FLOP')} `}made again for a derivative`;
 
 export class KernelsView {
   private report: Report | null = null;

@@ -35,7 +35,7 @@ function sayAgain({ memory: { again }, flops }: Report): string {
   if (again === null) return '';
   const share = flops > 0 ? `, ${Math.round((100 * again.flops) / flops)} % of the work` : '';
   const kept = again.keptValues === 0 ? '' : `${plural(again.keptValues, 'value')} (${bytes(again.keptBytes)}) kept, `;
-  return ` Derivatives make again what they do not keep: ${kept}${bytes(again.droppedBytes)} dropped, ${scaled(again.flops)}FLOP${share}.`;
+  return ` Derivatives make again what they do not keep: ${kept}${bytes(again.droppedBytes)} dropped, ${scaled(again.flops, 'FLOP')}${share}.`;
 }
 
 /** What keeping within a budget takes. */
@@ -43,7 +43,7 @@ function sayPrice({ memory: { budget }, flops }: Report): string {
   if (budget === null) return '';
   if (budget.kernelsAgain === 0) return ' It keeps within the budget as it is.';
   const share = flops > 0 ? `, ${Math.round((100 * budget.flopsAgain) / flops)} % of the work` : '';
-  return ` ${bytes(budget.savedBytes)} less: ${plural(budget.kernelsAgain, 'kernel')} run again, ${scaled(budget.flopsAgain)}FLOP${share}.`;
+  return ` ${bytes(budget.savedBytes)} less: ${plural(budget.kernelsAgain, 'kernel')} run again, ${scaled(budget.flopsAgain, 'FLOP')}${share}.`;
 }
 
 /** Why a block is still there at a step: who reads it later. */

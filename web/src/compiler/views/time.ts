@@ -90,9 +90,10 @@ export class TimeView {
       const data = await this.of.profile(RUNS);
       if (this.report === report) this.present(data);
     } catch (error) {
-      setText(note, `Not profiled: ${error instanceof Error ? error.message : String(error)}`);
+      if (this.report === report) setText(note, `Not profiled: ${error instanceof Error ? error.message : String(error)}`);
     }
-    this.busy = this.button.disabled = false;
+    this.busy = false;
+    this.button.disabled = isForDevice(this.report);
   }
 
   private present(data: Profiled): void {
@@ -281,7 +282,7 @@ export class TimeView {
       `k${known.id} ${known.name}`,
       took,
       this.shapes(known),
-      `${known.kind}, ${row.engine}, ${scaled(known.flops)}FLOP, ${bytes(known.bytes)}`,
+      `${known.kind}, ${row.engine}, ${scaled(known.flops, 'FLOP')}, ${bytes(known.bytes)}`,
       `${significant(row.gflops)} GFLOP/s, ${significant(row.gbps)} GB/s`,
       row.flops > 0 ? `${Math.round((100 * row.gflops) / reach)} % of the roof, bounded by ${boundOf(row, roof, lanes.lanes.length)}` : '',
     ].filter(Boolean);

@@ -4,7 +4,7 @@
 import { ProblemError } from '../../compiler/rpc.ts';
 import { History } from '../../state/history.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
-import { count, plural, significant } from '../../views/format.ts';
+import { count, plural, significant, withHint } from '../../views/format.ts';
 import { readSettings, writeSettings } from '../address.ts';
 import { CircuitCard } from '../circuit/circuit-card.ts';
 import { LargeGrid } from '../circuit/large-grid.ts';
@@ -294,8 +294,7 @@ export class AutomatonPage {
 
   private sayError(error: unknown, then = ''): void {
     if (error instanceof ProblemError && error.name === 'Cancelled') return;
-    const { message, hint } = error instanceof ProblemError ? error.problem : { message: String(error), hint: '' };
-    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}.${then}`, true);
+    this.say(`${error instanceof ProblemError ? withHint(error.problem) : String(error)}.${then}`, true);
   }
 
   private say(text: string, problem = false): void {

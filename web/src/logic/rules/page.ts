@@ -4,7 +4,7 @@ import { ProblemError } from '../../compiler/rpc.ts';
 import { Editor } from '../../compiler/views/editor.ts';
 import type { Problem } from '../../compiler/protocol.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
-import { count, milliseconds, plural } from '../../views/format.ts';
+import { count, milliseconds, plural, withHint } from '../../views/format.ts';
 import { readRules, writeRules, type AskedRules } from '../address.ts';
 import { TITLES, generations, type Example } from './examples.ts';
 import { rulesLanguage } from './language.ts';
@@ -260,8 +260,7 @@ export class RulesPage {
     const problem: Problem = error instanceof ProblemError ? error.problem : { name: 'Error', message: String(error), hint: '', line: null, column: null };
     if (problem.name === 'Cancelled') return;
     if (inText) this.editor.mark(problem);
-    const { message, hint } = problem;
-    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}`, true);
+    this.say(withHint(problem), true);
   }
 
   private say(text: string, problem = false): void {
