@@ -87,6 +87,11 @@ describe('the examples of the playground', () => {
     await get('sizes').fill('16, 32, 64, 64, 64');
     await get('sizes').press('Enter');
     await page.waitForFunction(() => /Channels: 1 to 4 layers.*Kept: 16, 32/.test(document.querySelector('#notice').textContent));
+    assert.equal(await get('sizes').inputValue(), '16, 32, 64, 64, 64', 'what was written stays, to be mended');
+    await get('sizes').press('Escape');
+    assert.equal(await get('sizes').inputValue(), '16, 32');
+    assert.equal(await get('sizes').getAttribute('aria-invalid'), null);
+    assert.equal(await page.textContent('#notice'), 'Channels: 16, 32, as before.');
     await get('example-mlp').click();
     await page.waitForFunction(() => document.querySelector('[data-testid=story]').textContent.includes('784 – 256 – 128 – 10'));
     assert.equal(await get('sizes').inputValue(), '256, 128');

@@ -103,6 +103,14 @@ describe('the Logic tab', () => {
     assert.ok((await number('automaton-epoch-ms')) > 0);
     const accuracy = await number('automaton-hard-accuracy');
     assert.ok(accuracy >= 0 && accuracy < 1, `${accuracy}`);
+    // A setting that was refused, and then written as it was: what has been learnt stays.
+    await get('automaton-rate').fill('0,15');
+    await get('automaton-rate').press('Enter');
+    await says('automaton-notice', 'expected a number above 0');
+    await get('automaton-rate').fill('0.15');
+    await get('automaton-rate').press('Enter');
+    await says('automaton-notice', 'Learning rate: 0.15, as before');
+    assert.ok((await number('automaton-epoch')) >= epoch);
     await get('automaton-start').click();
     await waitFor((last) => Number(document.querySelector('[data-testid=automaton-epoch]').dataset.value) > last, epoch);
     await get('automaton-reset').click();

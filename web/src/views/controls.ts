@@ -141,16 +141,21 @@ export class Controls {
     input.value = formatSetting(this.settings, name);
     input.addEventListener('change', () => this.change(name, input));
     input.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') input.value = formatSetting(this.settings, name);
+      if (event.key !== 'Escape') return;
+      input.value = formatSetting(this.settings, name);
+      this.change(name, input);
     });
     return input;
   }
 
-  /** Settings that a program refuses leave it as it was. */
+  /** Settings that a program refuses leave it as it was; what was written stays, to be mended. */
   refuse(reason: string, kept: Settings): void {
     const name = SETTING_NAMES.find((each) => formatSetting(this.settings, each) !== formatSetting(kept, each)) ?? 'sizes';
+    const input = this.inputs.get(name);
+    const written = input?.value ?? '';
     this.adopt(kept, this.labels);
-    this.inputs.get(name)?.setAttribute('aria-invalid', 'true');
+    if (input !== undefined) input.value = written;
+    input?.setAttribute('aria-invalid', 'true');
     this.say(`${reason}. Kept: ${formatSetting(kept, name) || 'none'}.`, true);
   }
 
@@ -165,8 +170,9 @@ export class Controls {
       this.say(`${error.message}. Kept: ${before || 'none'}.`, true);
       return;
     }
-    input.removeAttribute('aria-invalid');
     const after = formatSetting(changed, name);
+    if (after === before && input.ariaInvalid === 'true') this.say(`${this.label(name)}: ${after || 'none'}, as before.`);
+    input.removeAttribute('aria-invalid');
     input.value = after;
     if (after === before || !this.ready) return;
     this.settings = { ...this.settings, ...changed };

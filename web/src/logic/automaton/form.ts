@@ -7,6 +7,8 @@ export interface FormActions {
   /** Another automaton is wanted. */
   changed(settings: Settings): void;
   refused(text: string): void;
+  /** A refused value gave way to the one that the automaton has. */
+  mended(text: string): void;
 }
 
 type NumberField = 'seed' | 'learningRate' | 'batch';
@@ -74,7 +76,10 @@ export class SettingsForm {
     const { name, allowed, fits } = FIELDS[field];
     const input = this.input(field);
     const value = input.value.trim() === '' ? NaN : Number(input.value);
-    input.toggleAttribute('aria-invalid', false);
+    if (value === this.settings[field]) {
+      this.show();
+      return this.actions.mended(`${name}: ${value}, as before.`);
+    }
     if (fits(value)) return this.change({ ...this.settings, [field]: value });
     input.setAttribute('aria-invalid', 'true');
     this.actions.refused(`${name}: expected ${allowed}. Kept: ${this.settings[field]}.`);

@@ -73,6 +73,7 @@ export class AutomatonPage {
         this.reset('Started over.');
       },
       refused: (text) => this.say(text, true),
+      mended: (text) => this.say(text),
     });
     this.bind();
     this.reset(damaged.length === 0 ? 'Press Start.' : `The address has no usable ${damaged.join(', ')}: the usual is taken. Press Start.`);
