@@ -182,6 +182,22 @@ for (const [name, viewport, colorScheme] of mainOf([
       assert.match(await page.locator(`${by('confusion-examples')} code`).first().textContent(), /^-?\d/);
     });
 
+    test('a program that gives way to another leaves no tensors behind', async () => {
+      const tensors = async (program) => {
+        await page.click(by(`example-${program}`));
+        await page.waitForFunction((name) => document.body.dataset.example === name && document.body.dataset.phase === 'paused', program);
+        await train(20);
+        const words = await page.textContent(by('memory-words'));
+        return Number(/in ([\d,]+) tensors/.exec(words)[1].replaceAll(',', ''));
+      };
+      await tensors('xor');
+      await tensors('spirals');
+      const first = await tensors('xor');
+      await tensors('spirals');
+      const second = await tensors('xor');
+      assert.ok(second <= first + 50, `${first} tensors, and ${second} after another program`);
+    });
+
     test('the page did nothing that it should not', () => {
       assert.deepEqual(faults, []);
     });

@@ -1,6 +1,7 @@
 // Prepares a program for training: a session of it, and who looks at it - examiners of the data that the page knows, and one
 // of what the program itself wants to be watched.
 
+import * as sn from 'sinter';
 import { CheckedCards } from './cards.ts';
 import { DigitExaminer, digitSample, isDigits } from './digits.ts';
 import { together, type Examiner } from './examiner.ts';
@@ -18,6 +19,8 @@ export interface Lesson {
   program: ProgramText;
   module: Module;
   session: Session;
+  /** Tensors that the program itself made. */
+  made: sn.Scope[];
   examiner: Examiner;
   cards: CheckedCards;
   about: About;
@@ -42,14 +45,16 @@ export async function prepare(program: ProgramText, changed: Settings, { post, p
   const module = await readProgram(program, { print, sinter: watchedSinter });
   if (module === null) return null;
   const settings = { ...module.settings, ...changed };
-  const training = await module.make(settings);
-  const session = new Session(training, settings.seed ?? 0, { device });
+  const made = sn.scope();
+  let session: Session | null = null;
   try {
+    session = new Session(await module.make(settings, made), settings.seed ?? 0, { device });
     await session.rehearse();
     await session.bring();
-    return { program, module, session, settings, ...lookAt(session, module, post) };
+    return { program, module, session, made: [made], settings, ...lookAt(session, module, post) };
   } catch (error) {
-    session.dispose();
+    session?.dispose();
+    made.dispose();
     throw error;
   }
 }

@@ -157,6 +157,7 @@ function close(lesson: Lesson | Workshop | null): void {
   if (lesson !== null && 'inside' in lesson) lesson.inside?.dispose();
   lesson?.examiner.dispose();
   lesson?.session.dispose();
+  for (const made of lesson?.made ?? []) made.dispose();
 }
 
 async function open({ program, settings, device }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
@@ -206,9 +207,13 @@ async function reset(program: ProgramText, settings: Settings): Promise<void> {
 /** The program is made once more with another rate, which is all that is taken from it. */
 async function changeRate(place: Workshop, learningRate: number): Promise<void> {
   const settings = { ...place.settings, learningRate };
+  const made = sn.scope();
+  place.made.push(made);
   try {
-    const { optimizer } = await place.module.make(settings);
+    const { optimizer } = await place.module.make(settings, made);
     place.session.setLearningRate(optimizer.lr);
+    // A schedule may go on using what was made with it.
+    if (typeof optimizer.lr !== 'function') made.dispose();
     place.settings = settings;
     place.inside?.states?.note();
   } catch (error) {

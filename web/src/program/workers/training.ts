@@ -15,7 +15,8 @@ export interface Module {
   settings: Settings;
   labels: Record<string, string>;
   lesson: Card[];
-  make(settings: Settings): Promise<Training>;
+  /** owned: gets the tensors that the program makes before it waits for anything; without it they are the collector's. */
+  make(settings: Settings, owned?: sn.Scope): Promise<Training>;
 }
 
 /** What a model answers to an input. */
@@ -147,7 +148,13 @@ export function moduleOf(exports: Exports): Module {
     settings: readSettings(settings),
     labels: labels as Record<string, string>,
     lesson: readLesson(lesson),
-    make: async (all) => read(await (make as (settings: Settings) => unknown)(all)),
+    make: async (all, owned) => {
+      let made: unknown;
+      const call = (): void => void (made = (make as (settings: Settings) => unknown)(all));
+      if (owned === undefined) call();
+      else owned.run(call);
+      return read(await made);
+    },
   };
 }
 
