@@ -151,6 +151,41 @@ test('an example whose data cannot be had says so, and another one can be chosen
   }
 });
 
+test('what cannot be loaded late is said, and works once there is a network', async () => {
+  const server = await serve({ port: 0 });
+  const browser = await openChromium();
+  try {
+    const page = await browser.newPage();
+    const broken = [];
+    page.on('pageerror', ({ message }) => broken.push(message));
+    await page.goto(`${server.url}?example=xor`);
+    await page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: READY_MS });
+    const LATE = /uPlot|\/editor-|\/spirals-/;
+    await page.route(LATE, (route) => route.abort());
+    const error = page.locator('[data-testid=error]');
+    const act = [
+      () => page.click('[data-testid=example-spirals]'),
+      () => page.click('#source-preview'),
+      () => page.click('[data-testid=start]'),
+    ];
+    for (const [i, what] of [/spirals/, /editor/, /uPlot/].entries()) {
+      await act[i]();
+      await page.waitForFunction((part) => new RegExp(part).test(document.querySelector('[data-testid=error]').textContent), what.source);
+      assert.match(await error.textContent(), /could not be loaded/);
+    }
+    await page.unroute(LATE);
+    await page.waitForSelector('#loss-chart canvas', { timeout: READY_MS });
+    await page.click('#source-preview');
+    await page.waitForSelector('[data-testid=source-editor] .cm-content');
+    await page.click('[data-testid=example-spirals]');
+    await page.waitForSelector('[data-testid=example-spirals][aria-pressed=true]');
+    assert.deepEqual(broken, []);
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
+
 test('a slow line is no endless loop: the Compiler tab waits for the data of its program, and says so', async () => {
   const server = await serve({ port: 0 });
   const browser = await openChromium();

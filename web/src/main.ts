@@ -145,6 +145,10 @@ const digitsShown = (): DigitSample | null => (about?.data === 'digits' ? sample
 /** What is trained, for a comparison with another run. */
 const run = (): RunOf => ({ name: made?.name ?? '', title: shown.entry.title, text: made?.text ?? '', settings: controls.settings });
 
+// Code that is loaded when it is needed, and could not be; whoever needs it tries again.
+addEventListener('vite:preloadError', ({ payload }) =>
+  failureBar.show({ name: 'LoadError', message: `a part of the page could not be loaded: ${payload.message}`, hint: 'Try again.' }));
+
 const words = (): Words => WORDS[about?.data ?? 'own'];
 
 /** The next program is made by another worker. */
@@ -195,7 +199,7 @@ function showProgram({ name, isTrusted }: ShownProgram, change: Change): void {
 
 const examples = new ExampleChoice((name) => {
   controls.rest();
-  void shown.choose(name);
+  shown.choose(name).catch(() => undefined); // said above, as of all that is loaded late
 });
 
 function showBusy(seconds: number): void {

@@ -134,7 +134,7 @@ export class CompilerTab {
       }
       select.append(group);
     }
-    select.addEventListener('change', () => void shown.choose(select.value));
+    select.addEventListener('change', () => shown.choose(select.value).catch(() => (select.value = shown.entry.name)));
     shown.subscribe(({ name, text, isTrusted }, change, by) => {
       select.value = name;
       if (by === this) return;

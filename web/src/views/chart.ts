@@ -59,6 +59,8 @@ export function remembered<T>(read: (name: string) => T): (name: string) => T {
 
 export const css = remembered((name) => getComputedStyle(document.documentElement).getPropertyValue(name));
 
+/** After a uPlot that could not be loaded. */
+const AGAIN_MS = 3000;
 /** The least distance of two marks of the y axis, in pixels. */
 const ROOM = 18;
 
@@ -155,8 +157,12 @@ export class Chart {
   show(columns: uPlot.AlignedData): void {
     this.columns = columns;
     if (this.plot === null && columns[0].length === 0) return;
-    this.plot ??= this.make();
-    void this.plot.then((plot) => plot.setData(this.columns));
+    if (this.plot === null) {
+      this.plot = this.make();
+      // Without a network. Later points try again.
+      this.plot.catch(() => setTimeout(() => (this.plot = null), AGAIN_MS));
+    }
+    this.plot.then((plot) => plot.setData(this.columns), () => undefined);
   }
 
   private async make(): Promise<uPlot> {

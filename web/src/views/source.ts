@@ -89,7 +89,11 @@ export class SourceCard {
       this.preview.hidden = true;
       return made;
     });
-    const editor = await this.editor;
-    if (withFocus) editor.focus();
+    try {
+      const editor = await this.editor;
+      if (withFocus) editor.focus();
+    } catch {
+      this.editor = null; // a click tries again
+    }
   }
 }
