@@ -112,6 +112,9 @@ describe('the Models tab', () => {
       await get('models-run').click();
       assert.match(await until(note, 'said'), message);
     }
+    await get('models-numbers').fill(Array(64).fill('1e999').join(' '));
+    assert.equal(await run(), 'ms a run');
+    assert.match(await page.locator('.model-output').innerText(), /Not all of the scores are finite/);
     await get('models-way').selectOption('chance');
     assert.equal(await run(), 'ms a run');
   });

@@ -174,6 +174,17 @@ const inputs = [program.init(net.init(random.key(0))), random.normal(random.key(
 `);
     await page.click(by('tab-memory'));
     await page.waitForSelector(`${by('memory')} .live`);
+    // What is written on a block lies within it, and what stands below a step within the picture.
+    const outside = await page.evaluate(() => {
+      const picture = document.querySelector('[data-testid=memory] svg');
+      const right = picture.getBoundingClientRect().right;
+      const texts = [...picture.querySelectorAll('text.label, text.axis')];
+      return texts.filter((text) => {
+        const block = text.previousElementSibling;
+        return text.getBoundingClientRect().right > (block.tagName === 'rect' ? block.getBoundingClientRect().right : right) + 0.5;
+      }).map(({ textContent }) => textContent);
+    });
+    assert.deepEqual(outside, []);
     const arena = () => page.evaluate(() => Number(document.querySelector('[data-testid=memory]').dataset.arena));
     const whole = await arena();
     await page.locator(by('memory-budget')).evaluate((slider) => {

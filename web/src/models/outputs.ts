@@ -95,6 +95,8 @@ function drawn(output: Output, classes: readonly string[]): HTMLElement {
   if (output.dtype === 'text') return create('p', 'foot', 'Texts, or a list of tensors, which are not drawn.');
   if (output.values.length === 0) return create('p', 'foot', 'Empty.');
   const scores = scoresOf(output);
+  if (scores?.some(Number.isNaN) === true || scores?.includes(Infinity) === true)
+    return create('div', '', create('p', 'foot', 'Not all of the scores are finite: no class is the likeliest.'), table(output));
   if (scores !== null) return bars(output, scores, classes);
   const place = pictureOf(output);
   return place === null ? table(output) : picture(output, place);

@@ -15,7 +15,8 @@ const AXIS = 20;
 /** A thinner block could not be seen or hit. */
 const MIN_HEIGHT = 3;
 const LABEL_HEIGHT = 15;
-const LABEL_WIDTH = 60;
+/** Of a letter of a label, and what is beside its text. */
+const [LETTER, BESIDE] = [7.3, 14];
 
 type Placed = MemoryBlock & { offset: number };
 
@@ -202,6 +203,7 @@ export class MemoryView {
     const every = Math.ceil(36 / column);
     for (let step = 0; step < steps; step += every) {
       picture.append(svg('line', { x1: step * column, x2: step * column, y1: 0, y2: height, class: 'rule' }));
+      if ((steps - step) * column < String(step).length * LETTER + BESIDE) continue;
       const label = svg('text', { x: step * column + 3, y: height + 15, class: 'axis' });
       label.textContent = `k${step}`;
       picture.append(label);
@@ -227,9 +229,11 @@ export class MemoryView {
     const title = svg('title', {});
     title.textContent = sayBlock(block);
     box.append(title);
-    if (height < LABEL_HEIGHT || width < LABEL_WIDTH) return [box];
+    const name = `b${block.value}`;
+    const text = [`${name} ${bytes(block.bytes)}`, name].find(({ length }) => length * LETTER + BESIDE <= width);
+    if (height < LABEL_HEIGHT || text === undefined) return [box];
     const label = svg('text', { x: x + 8, y: y + Math.min(height / 2 + 4, 16), class: 'label' });
-    label.textContent = `b${block.value} ${bytes(block.bytes)}`;
+    label.textContent = text;
     return [box, label];
   }
 }
