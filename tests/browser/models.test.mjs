@@ -279,6 +279,14 @@ describe('the Models tab', () => {
   test('a language model that the page makes writes; it stops, and tells where time goes', async (t) => {
     await get('models-writer').click();
     await until(async () => /step [1-9]\d/.test(await said('models-notice')), 'learnt');
+    // Another tab gets the cores.
+    await get('tab-training').click();
+    await page.waitForTimeout(800); // a slice under way
+    const rested = await said('models-notice');
+    await page.waitForTimeout(600);
+    assert.equal(await said('models-notice'), rested);
+    await get('tab-models').click();
+    await until(async () => (await said('models-notice')) !== rested, 'went on');
     await get('models-take').click();
     await until(async () => /sonnets.gguf is open/.test(await said('models-notice')), 'made it');
     await get('chat-most').fill('60');

@@ -45,6 +45,9 @@ export class ModelsTab {
   private runMs: number | null = null;
   private making: Maker | null = null;
   private isTaken = false;
+  /** The page's own model waits for it: it learns only while somebody looks. */
+  private shown: Promise<void> = Promise.resolve();
+  private showAgain: (() => void) | null = null;
   /** Of its outputs, where it was trained here. */
   private classes: readonly string[] = [];
   private readonly killButton: HTMLButtonElement;
@@ -76,6 +79,13 @@ export class ModelsTab {
     this.inputs.rest();
     this.chat.rest();
     this.tune.rest();
+    if (this.showAgain === null) this.shown = new Promise((resolve) => (this.showAgain = resolve));
+  }
+
+  /** The tab is shown again. */
+  wake(): void {
+    this.showAgain?.();
+    this.showAgain = null;
   }
 
   private listen(): void {
@@ -140,6 +150,7 @@ export class ModelsTab {
     this.say('Loading what it learns from…');
     try {
       for (let done = false; !done; ) {
+        await this.shown;
         const { step, steps, loss, done: isDone } = await this.runner.ask('make', which, SLICE_MS);
         if (this.making !== which) return;
         done = isDone || this.isTaken;
