@@ -223,6 +223,14 @@ describe('the Fit tab', () => {
     await until(({ notice }) => /^Drag a point|^The search gave up/.test(notice), 'was ready again');
   });
 
+  test('the focus goes on from point to point that is removed, and from the last one to where more come from', async () => {
+    await reset();
+    await page.locator('#fit-plot g[tabindex]').first().focus();
+    for (let i = 0; i < 24; i += 1) await page.keyboard.press('Delete');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'fit-add');
+    await reset();
+  });
+
   test('without points it says what to do; few points fit many curves', async () => {
     await reset();
     await page.evaluate(() => document.querySelector('[data-testid=fit-point][tabindex="0"]').focus());

@@ -305,7 +305,12 @@ describe('the Logic tab', () => {
     await says('rules-answers', '3 answers');
     await get('rules-query').fill('Away(x)');
     await get('rules-query').press('Enter');
-    await says('rules-problem', 'there is no relation Away');
+    await says('rules-asked', 'there is no relation Away');
+    assert.equal(await get('rules-query').getAttribute('aria-invalid'), 'true');
+    assert.match(await get('rules-problem').textContent(), /facts derived/, 'the program is as right as before');
+    await get('rules-query').fill('Way(x, x)');
+    await get('rules-query').press('Enter');
+    await waitFor(() => document.querySelector('[data-testid=rules-asked]').hidden);
     const program = new URL(page.url()).searchParams.get('program');
     assert.equal(program, PROGRAM);
   });

@@ -2,6 +2,7 @@
 // there. Keyboard: one point is in the tab order; arrows move it, n and p go to the next and the one before, Delete
 // removes it, Insert adds one.
 
+import { element } from '../views/dom.ts';
 import { significant } from '../views/format.ts';
 import { STEPS, type Equation } from './equations.ts';
 import type { Plot } from './plot.ts';
@@ -233,6 +234,7 @@ export class Handles {
 
   private removeFocused(point: Point, next: Point | undefined): void {
     this.actions.remove(point);
-    this.focus(next);
+    if (next === undefined) element('fit-add').focus();
+    else this.focus(next);
   }
 }

@@ -207,6 +207,7 @@ export class RulesPage {
     const isWarmer = this.source !== null && this.source.text === source.text && this.source.temperature !== source.temperature;
     this.source = source;
     this.editor.mark(null);
+    this.refuse('');
     this.say(`${plural(facts, 'fact')} derived in ${plural(iterations, 'round')}.`);
     setValue(element('rules-count'), count(facts), facts);
     setValue(element('rules-ms'), milliseconds(ms), ms);
@@ -234,10 +235,21 @@ export class RulesPage {
     const { turn } = this;
     try {
       const answers = await this.reasoner.query(this.source, text);
-      if (turn === this.turn) element('rules-answers').prepend(this.table({ ...answers, text }));
+      if (turn !== this.turn) return;
+      this.refuse('');
+      element('rules-answers').prepend(this.table({ ...answers, text }));
     } catch (error) {
-      if (turn === this.turn) this.fail(error, false);
+      if (turn !== this.turn || (error instanceof ProblemError && error.name === 'Cancelled')) return;
+      this.refuse(error instanceof ProblemError ? withHint(error.problem) : String(error));
     }
+  }
+
+  /** Says below the question what is wrong with it; '': nothing is. */
+  private refuse(text: string): void {
+    const line = element('rules-asked');
+    line.hidden = text === '';
+    setText(line, text);
+    element('rules-query').setAttribute('aria-invalid', String(text !== ''));
   }
 
   private async explain(fact: string): Promise<void> {
@@ -256,10 +268,10 @@ export class RulesPage {
   }
 
   /** What was shown last stays, so that a typing error does not empty the page. */
-  private fail(error: unknown, inText = true): void {
+  private fail(error: unknown): void {
     const problem: Problem = error instanceof ProblemError ? error.problem : { name: 'Error', message: String(error), hint: '', line: null, column: null };
     if (problem.name === 'Cancelled') return;
-    if (inText) this.editor.mark(problem);
+    this.editor.mark(problem);
     this.say(withHint(problem), true);
   }
 
