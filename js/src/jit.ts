@@ -12,7 +12,7 @@ import { checkDevice, checkNotLost, deviceTimes, tracingFor, type Choice } from 
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
-import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } from './pytree.js';
+import { flatten, rebuild, shapeKey, tensorCount, tensorsOf, type Flat, type TreeShape } from './pytree.js';
 import { recordedIn } from './precision.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { runtime } from './runtime/runtime.js';
@@ -137,32 +137,34 @@ class ProgramCache {
   }
 }
 
-/** The program run last, for calls of plain tensors that look the same: no tree, no key. */
+/** The program run last, for calls whose arguments look the same: neither a tree nor a key is made of them. */
 class Recent {
+  readonly #shape: TreeShape;
+  /** Whether the arguments are tensors, and no trees. */
+  readonly #isPlain: boolean;
   readonly #keys: readonly string[];
-  readonly #compiled: Compiled;
+  readonly compiled: Compiled;
+  /** Of each tensor, whether it is donated. */
+  readonly flags: readonly boolean[];
 
-  private constructor(keys: readonly string[], compiled: Compiled) {
-    this.#keys = keys;
-    this.#compiled = compiled;
+  constructor({ tensors, shape }: Flat, compiled: Compiled, flags: readonly boolean[]) {
+    this.#shape = shape;
+    this.#isPlain = shape.kind === 'array' && shape.items.every(({ kind }) => kind === 'tensor');
+    this.#keys = tensors.map((t) => t.meta.key);
+    this.compiled = compiled;
+    this.flags = flags;
   }
 
-  static of(args: readonly unknown[], compiled: Compiled): Recent | null {
-    if (!args.every((arg) => arg instanceof Tensor)) return null;
-    return new Recent(
-      args.map((arg) => arg.meta.key),
-      compiled,
-    );
-  }
-
-  match(args: readonly unknown[]): Compiled | null {
+  /** The tensors of such arguments; null for others. */
+  match(args: readonly unknown[]): readonly Tensor[] | null {
+    const found = this.#isPlain ? args : tensorsOf(args, this.#shape);
     const keys = this.#keys;
-    if (args.length !== keys.length) return null;
+    if (found?.length !== keys.length) return null;
     for (let i = 0; i < keys.length; i++) {
-      const arg = args[i];
-      if (!(arg instanceof Tensor) || arg.meta.key !== keys[i]) return null;
+      const t = found[i];
+      if (!(t instanceof Tensor) || t.meta.key !== keys[i]) return null;
     }
-    return this.#compiled;
+    return found as readonly Tensor[];
   }
 }
 
@@ -214,6 +216,7 @@ function donatedLeaves(args: TreeShape, donate: ReadonlySet<number>): boolean[] 
 }
 
 function checkDonation(op: string, tensors: readonly Tensor[], flags: readonly boolean[]): void {
+  if (new Set(tensors).size === tensors.length) return;
   const timesGiven = new Map<Tensor, number>();
   for (const t of tensors) timesGiven.set(t, (timesGiven.get(t) ?? 0) + 1);
   tensors.forEach((t, i) => {
@@ -330,22 +333,28 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const tuning = (...args: A): Tuning | null =>
     useProgram('tuning', args, ({ program }) => JSON.parse(program.tuning() ?? 'null') as Tuning | null);
 
-  /** A call whose arguments are trees; own: tensors made of its typed arrays. */
+  const runWith = ({ compiled, flags }: Recent, tensors: readonly Tensor[]): R => {
+    const outputs = run(compiled, tensors);
+    if (donated.size > 0) tensors.forEach((t, i) => flags[i] && t.donated());
+    return rebuild(compiled.result, outputs) as R;
+  };
+
+  /** A call that is not like the last one; own: tensors made of its typed arrays. */
   const callWith = (args: A, own: Tensor[]): R => {
     const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
-    const { tensors } = flat;
     const { flags, compiled } = compiledWith(args, flat);
-    recent = donated.size === 0 ? Recent.of(args, compiled) : null;
-    const outputs = run(compiled, tensors);
-    tensors.forEach((t, i) => flags[i] && t.donated());
-    return rebuild(compiled.result, outputs) as R;
+    recent = new Recent(flat, compiled, flags);
+    return runWith(recent, flat.tensors);
   };
 
   const call = (...args: A): R => {
     if (isTracing()) return inline(op, f, args);
     forgetLost();
     const known = recent?.match(args);
-    if (known) return rebuild(known.result, run(known, args as unknown as Tensor[])) as R;
+    if (known) {
+      if (donated.size > 0) checkDonation(op, known, recent!.flags);
+      return runWith(recent!, known);
+    }
     const own: Tensor[] = [];
     try {
       return callWith(args, own);

@@ -127,6 +127,52 @@ export function flatten(
   return { tensors: walk.tensors, bound: walk.bound, shape };
 }
 
+/** Whether these values have the shapes of the nodes, one by one; their tensors go into `found`. */
+function allHave(nodes: readonly Node[], values: readonly unknown[], found: Tensor[]): boolean {
+  if (values.length !== nodes.length) return false;
+  for (let i = 0; i < nodes.length; i++) if (!has(nodes[i]!, values[i], found)) return false;
+  return true;
+}
+
+function fieldsHave({ keys, items }: Extract<Node, { kind: 'object' | 'instance' }>, value: object, found: Tensor[]): boolean {
+  if (Object.keys(value).length !== keys.length) return false;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!;
+    if (!Object.hasOwn(value, key) || !has(items[i]!, (value as Record<string, unknown>)[key], found)) return false;
+  }
+  return true;
+}
+
+function mapHas({ keys, items }: Extract<Node, { kind: 'map' }>, map: ReadonlyMap<unknown, unknown>, found: Tensor[]): boolean {
+  const own = [...map.keys()];
+  return own.every((key, i) => Object.is(key, keys[i])) && allHave(items, [...map.values()], found);
+}
+
+function has(node: Node, value: unknown, found: Tensor[]): boolean {
+  if (node.kind === 'tensor') return value instanceof Tensor && found.push(value) > 0;
+  if (node.kind === 'static') return Object.is(value, node.value);
+  if (typeof value !== 'object' || value === null) return false;
+  switch (node.kind) {
+    case 'array':
+      return Array.isArray(value) && allHave(node.items, value, found);
+    case 'object':
+      return isPlainObject(value) && fieldsHave(node, value, found);
+    case 'instance':
+      return Object.getPrototypeOf(value) === node.prototype && fieldsHave(node, value, found);
+    case 'map':
+      return value instanceof Map && mapHas(node, value, found);
+    case 'set':
+      return value instanceof Set && allHave(node.items, [...value], found);
+  }
+}
+
+/** The tensors of a tree as flatten lists them if it has this shape, static values included; else null. It makes nothing of
+ *  the tree, and is for trees that come again and again. */
+export function tensorsOf(tree: unknown, shape: TreeShape): Tensor[] | null {
+  const found: Tensor[] = [];
+  return has(shape, tree, found) ? found : null;
+}
+
 function makeInstance(prototype: object, keys: readonly string[], values: readonly unknown[]): object {
   const made = Object.create(prototype) as object;
   // Defined, not assigned: a setter of the class would have effects.

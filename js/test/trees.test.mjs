@@ -170,6 +170,55 @@ test('tree.map wants trees of one structure, and may return anything', () => {
   assertThrows(() => sn.tree.map(tree, (t) => t), sn.SinterError, { op: 'tree.map', message: /map\(f, tree\)/ });
 });
 
+/* A call like the last one is found without a key (tensorsOf): it must see every difference that a key would. */
+const bare = (fields) => Object.assign(Object.create({}), fields);
+const DIFFERENT = [
+  ['a static value', { w: x, k: 1 }, { w: x, k: 2 }],
+  ['the sign of a zero', { w: x, k: 0 }, { w: x, k: -0 }],
+  ['a number and its text', { w: x, k: 1 }, { w: x, k: '1' }],
+  ['a tensor and a number', { w: x, k: x }, { w: x, k: 1 }],
+  ['a name', { w: x, k: undefined }, { w: x, l: undefined }],
+  ['a name that objects inherit', { w: x, toString: Object.prototype.toString }, { w: x, other: Object.prototype.toString }],
+  ['a further field', { w: x }, { w: x, k: 1 }],
+  ['a missing field', { w: x, k: 1 }, { w: x }],
+  ['the length of an array', [x, [1]], [x, [1, 1]]],
+  ['an array and an object', { w: x, k: [] }, { w: x, k: {} }],
+  ['an object and an instance', { w: x, name: 'model' }, new Model(x)],
+  ['two classes', new Model(x), bare({ w: x, name: 'model' })],
+  ['the order of a Map', new Map([['a', x], ['b', 1]]), new Map([['b', 1], ['a', x]])],
+  ['a key of a Map', new Map([['a', x]]), new Map([['b', x]])],
+  ['a Map and a Set', new Map([[0, x]]), new Set([x])],
+  ['the size of a Set', new Set([x]), new Set([x, 1])],
+  ['a shape', { w: x }, { w: sn.ones([4]) }],
+  ['a dtype', { w: x }, { w: x.astype('int32') }],
+];
+for (const [name, one, other] of DIFFERENT) {
+  test(`calls in turns with trees that differ by ${name} have a program each`, () => {
+    const f = sn.jit(() => x);
+    for (let round = 0; round < 3; round++) {
+      for (const tree of [one, one, other, other]) f(tree);
+      assert.equal(f.cacheSize, 2);
+    }
+    assert.equal(f.traces.length, 2);
+  });
+}
+
+test('NaN among the arguments is one static value, and fields have no order', () => {
+  const f = sn.jit(({ w, k }) => w.mul(k));
+  for (const tree of [{ w: x, k: NaN }, { k: NaN, w: x }]) f(tree);
+  assert.equal(f.cacheSize, 1);
+});
+
+test('a donated tensor is refused a second time in each call', () => {
+  const f = sn.jit(({ a, b }, other) => a.add(b).add(other), { donate: 0 });
+  const trees = () => ({ a: sn.tensor([2, 3, 4]), b: sn.tensor([3, 4, 5]) });
+  for (let i = 0; i < 2; i++) assert.deepEqual(f(trees(), x).toArray(), [6, 9, 12]);
+  const tree = trees();
+  assertThrows(() => f({ a: tree.a, b: tree.a }, x), sn.SinterError, { code: 'argument', message: /given a second time/ });
+  assert.deepEqual(f(tree, x).toArray(), [6, 9, 12]);
+  assertThrows(() => f(tree, x), sn.DisposedError, { code: 'disposed' });
+});
+
 test('a trace names the argument that changed', () => {
   const f = sn.jit((tree, k) => tree.layers[0].w.mul(k));
   const call = (w, k, more = {}) => f({ layers: [new Model(w)], ...more }, k);
