@@ -227,7 +227,8 @@ function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly Work
   return { displayTimeUnit: 'ms', traceEvents: [...names, ...around, ...events] };
 }
 
-/** Runs f, awaits it, waits for what it started, and reports every kernel that ran meanwhile. */
+/** Runs f, awaits it, waits for what it started, and reports every kernel that ran meanwhile. Kernels that otherwise run
+ *  side by side take turns, so that each has a time of its own. */
 export async function profile(f: () => unknown, options?: ProfileOptions): Promise<Profile> {
   checkFunction('profile', f, 'profile(() => ...) reports what runs meanwhile');
   const { maxSpans = 65536 } = readOptions<ProfileOptions>('profile', options, { maxSpans: 'integer' });

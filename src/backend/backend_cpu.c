@@ -9,6 +9,7 @@
 #include "jit/listing.h"
 #include "run/exchange.h"
 #include "run/rounds.h"
+#include "run/waves.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -55,6 +56,7 @@ static sn_status lay_out(sn_env *env, sn_executable *exe) {
     if (exe->kernels[i].shared_bytes > shared) shared = exe->kernels[i].shared_bytes;
     if (exe->kernels[i].worker_bytes > worker) worker = exe->kernels[i].worker_bytes;
   }
+  SN_TRY(sn_waves_find(&exe->program->arena, exe, &shared));
   exe->shared_offset = exe->program->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(worker, 64, &worker));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->workers_offset),

@@ -5,10 +5,8 @@
 #include "base/host.h"
 #include "run/exchange.h"
 #include "run/poison.h"
+#include "run/waves.h"
 
-/* Chunks smaller than this asks for spread the work better; from a size on (costs.chunk_ns) they cost nothing to hand
- * out. */
-#define CHUNKS_PER_WORKER 4
 /* An interruptible run looks at the clock after work worth so many nanoseconds. */
 #define NS_PER_LOOK 250000.0
 
@@ -89,16 +87,11 @@ static const sn_target_costs *costs_of(const sn_executable *exe) {
   return &exe->program->groups.target->costs;
 }
 
-static int workers_for(const sn_executable *exe, const sn_stage *stage, int available) {
-  const double worth = stage->unit_cost * (double)stage->units / costs_of(exe)->worker_ns;
-  if (worth < 2) return 1;
-  return worth < available ? (int)worth : available;
-}
-
-/* The units of a chunk. */
+/* The units of a chunk. Smaller chunks spread the work better; from a size on (costs.chunk_ns) they cost nothing to hand
+ * out. */
 static int64_t grain_for(const sn_executable *exe, const sn_stage *stage, int workers) {
   if (workers == 1) return stage->units;
-  const int64_t chunks = (int64_t)workers * CHUNKS_PER_WORKER;
+  const int64_t chunks = (int64_t)workers * SN_CHUNKS_PER_WORKER;
   const int64_t most = (stage->units + chunks - 1) / chunks;
   const double wanted = costs_of(exe)->chunk_ns / stage->unit_cost;
   return wanted >= (double)most ? most : wanted > 1 ? (int64_t)wanted : 1;
@@ -189,7 +182,8 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
     arg = &t;
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
-  const int workers = workers_for(exe, s, sn_pool_workers(run->pool));
+  const double worth = s->unit_cost * (double)s->units;
+  const int workers = sn_workers_for(exe, worth, sn_pool_workers(run->pool));
   if (workers > w->run->place.workers) w->run->place.workers = workers;
   *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(exe, s, workers), workers);
   return true;
@@ -254,16 +248,19 @@ static uint64_t packed_version(const walk *w, const sn_packed *packed) {
   return packed->wanted ? w->run->versions[packed->argument] : 0;
 }
 
-static void begin_kernel(const walk *w) {
-  sn_run *run = w->run;
-  const size_t k = run->place.kernel;
-  sn_kernel *kernel = &run->exe->kernels[k];
+static void begin_packed(const walk *w, sn_kernel *kernel) {
   sn_packed *packed = &kernel->packed;
   if (kernel->product) {
     sn_gemm_side *b = sn_gemm_side_b(&kernel->product->gemm);
     b->ready = b->kept && packed->version == packed_version(w, packed);
   }
   packed->version = 0; /* unless it ends well */
+}
+
+static void begin_kernel(const walk *w) {
+  sn_run *run = w->run;
+  const size_t k = run->place.kernel;
+  begin_packed(w, &run->exe->kernels[k]);
   if (run->poison && k == 0) sn_poison(sn_run_workspace(run), run->exe->program->plan.arena_bytes);
   if (run->poison) poison_kernel(run, k);
   if (run->watch && !run->exe->controls[k])
@@ -297,6 +294,32 @@ static bool run_kernel(const walk *w, sn_status *status) {
   return true;
 }
 
+/* Whether nobody looks at single kernels, or at the clock. */
+static bool runs_waves(const walk *w) {
+  const sn_run *run = w->run;
+  const bool is_watched = run->poison || run->watch || run->debug >= SN_LOG_TIMES ||
+                          (run->profiler && run->profiler->on);
+  return w->until == INFINITY && !is_watched && !run->exe->exchanges &&
+         sn_pool_workers(run->pool) > 1;
+}
+
+static bool begins_wave(const sn_run *run) {
+  const sn_run_place *place = &run->place;
+  return run->exe->waves[place->kernel] > 1 && place->stage == 0 && place->unit == 0;
+}
+
+/* The wave at the place, which then moves on. */
+static void run_wave(const walk *w, sn_status *status) {
+  sn_executable *exe = w->run->exe;
+  const size_t k = w->run->place.kernel, n = exe->waves[k];
+  for (size_t i = k; i < k + n; i++) begin_packed(w, &exe->kernels[i]);
+  *status = sn_wave_run(w->run, k);
+  if (*status) return;
+  for (size_t i = k; i < k + n; i++)
+    exe->kernels[i].packed.version = packed_version(w, &exe->kernels[i].packed);
+  w->run->place.kernel += n;
+}
+
 bool sn_executable_step(sn_run *run, double until, sn_status *status) {
   const size_t n = run->exe->n_kernels;
   const bool profiled = run->profiler && run->profiler->on;
@@ -311,8 +334,12 @@ bool sn_executable_step(sn_run *run, double until, sn_status *status) {
   }
   bind_values(run);
   bool going = !*status && run->place.kernel < n, interrupted = false;
+  const bool in_waves = runs_waves(&w);
   while (going) {
-    interrupted = !run_kernel(&w, status);
+    if (in_waves && begins_wave(run))
+      run_wave(&w, status);
+    else
+      interrupted = !run_kernel(&w, status);
     going = !interrupted && !*status && run->place.kernel < n;
     if (going && time_over(&w, 0)) {
       interrupted = true;

@@ -28,7 +28,7 @@ typedef struct sn_control_step {
   bool (*ready)(const void *module);
   sn_serial_code *const *code; /* where it stands once it is ready */
   void *owner;                 /* the backend's own */
-  double unclocked; /* as in sn_run_place, when it ended */
+  double unclocked;            /* as in sn_run_place, when it ended */
   /* From where it was interrupted, or from its beginning; false: interrupted again. */
   bool (*run)(struct sn_control_step *step, const sn_run *run, bool begins, double until,
               sn_status *status);
@@ -42,7 +42,9 @@ typedef struct sn_executable {
   sn_control_step **controls;     /* per step: of control flow, or NULL */
   struct sn_exchanges *exchanges; /* with other processes; NULL: there are none (exchange.h) */
   size_t n_kernels;
-  void **values; /* base pointers of the run under way */
+  uint32_t *waves;     /* of the first kernel of each wave: how many are in it (waves.h) */
+  size_t *wave_shared; /* per kernel: where its part of its wave's shared memory begins */
+  void **values;       /* base pointers of the run under way */
   size_t shared_offset, workers_offset, worker_stride;
   uint32_t *profile_rows; /* per kernel, valid in profile_session */
   uint32_t profile_session;

@@ -1,0 +1,167 @@
+#include "run/waves.h"
+
+#include "base/size.h"
+
+/* What the kernels of a wave share all in all, where none of them alone has more. */
+#define SHARED_BYTES (256 * 1024)
+
+/* ---- finding them ---------------------------------------------------------------------------- */
+
+typedef struct finder {
+  const sn_executable *exe;
+  sn_value_set set;
+  uint32_t
+      *values; /* of the wave's kernels, one after the other; of each first those that it writes */
+  size_t n_values;
+  size_t ends[SN_WAVE_MOST], writes_end[SN_WAVE_MOST];
+} finder;
+
+static bool may_join(const sn_executable *exe, size_t k) {
+  const sn_step_kind kind = exe->program->steps[k].kind;
+  return kind == SN_STEP_KERNEL || kind == SN_STEP_CALL;
+}
+
+static bool same_memory(const finder *f, uint32_t u, uint32_t v) {
+  const sn_handle *a = &f->exe->program->handles[u], *b = &f->exe->program->handles[v];
+  if (a->buffer == SN_NONE || a->device != b->device || a->buffer != b->buffer) return false;
+  return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+static bool overlap(const finder *f, const uint32_t *u, size_t n_u, const uint32_t *v, size_t n_v) {
+  for (size_t i = 0; i < n_u; i++)
+    for (size_t j = 0; j < n_v; j++)
+      if (same_memory(f, u[i], v[j])) return true;
+  return false;
+}
+
+/* Whether kernel k touches nothing that the wave's kernels write, and writes nothing that they touch. */
+static bool is_apart(const finder *f, size_t n_kernels, const uint32_t *values, size_t n_writes,
+                     size_t n) {
+  for (size_t i = 0; i < n_kernels; i++) {
+    const size_t begin = i ? f->ends[i - 1] : 0;
+    const uint32_t *own = f->values + begin;
+    if (overlap(f, own, f->writes_end[i] - begin, values, n) ||
+        overlap(f, own, f->ends[i] - begin, values, n_writes))
+      return false;
+  }
+  return true;
+}
+
+/* Takes kernel k into the wave of so many if it is apart from them. */
+static bool join(finder *f, size_t n_kernels, size_t k, size_t *shared) {
+  const sn_executable *exe = f->exe;
+  const sn_groups *groups = &exe->program->groups;
+  const size_t bytes = *shared + sn_align64(exe->kernels[k].shared_bytes);
+  if (!may_join(exe, k) || (n_kernels && bytes > SHARED_BYTES)) return false;
+  const size_t n_writes =
+      sn_group_buffers(&groups->groups[exe->program->steps[k].group], 1, &f->set);
+  if (!is_apart(f, n_kernels, f->set.ids, n_writes, f->set.n)) return false;
+  for (size_t i = 0; i < f->set.n; i++) f->values[f->n_values + i] = f->set.ids[i];
+  f->writes_end[n_kernels] = f->n_values + n_writes;
+  f->n_values += f->set.n;
+  f->ends[n_kernels] = f->n_values;
+  exe->wave_shared[k] = *shared;
+  *shared = bytes;
+  return true;
+}
+
+static uint32_t find_wave(finder *f, size_t k, size_t *shared) {
+  uint32_t n = 0;
+  f->n_values = 0;
+  f->exe->wave_shared[k] = 0;
+  while (n < SN_WAVE_MOST && k + n < f->exe->n_kernels && join(f, n, k + n, shared)) n++;
+  return n ? n : 1;
+}
+
+sn_status sn_waves_find(sn_arena *arena, sn_executable *exe, size_t *shared) {
+  finder f = {.exe = exe};
+  const sn_groups *groups = &exe->program->groups;
+  SN_TRY(sn_arena_alloc(arena, exe->n_kernels, sizeof *exe->waves, (void **)&exe->waves));
+  SN_TRY(
+      sn_arena_alloc(arena, exe->n_kernels, sizeof *exe->wave_shared, (void **)&exe->wave_shared));
+  SN_TRY(sn_value_set_init(&f.set, arena, groups));
+  SN_TRY(
+      sn_arena_alloc(arena, SN_WAVE_MOST * groups->n_values, sizeof *f.values, (void **)&f.values));
+  for (size_t k = 0; k < exe->n_kernels; k += exe->waves[k]) {
+    size_t bytes = 0;
+    exe->waves[k] = find_wave(&f, k, &bytes);
+    if (bytes > *shared) *shared = bytes;
+  }
+  return SN_OK;
+}
+
+/* ---- running them ---------------------------------------------------------------------------- */
+
+int sn_workers_for(const sn_executable *exe, double worth, int available) {
+  const double workers = worth / exe->program->groups.target->costs.worker_ns;
+  if (workers < 2) return 1;
+  return workers < available ? (int)workers : available;
+}
+
+typedef struct wave {
+  sn_kernel_run parts[SN_WAVE_MOST]; /* those that have this stage */
+  int64_t n_units[SN_WAVE_MOST];
+  int64_t n_parts, n_slices;
+} wave;
+
+/* Where slice s of part i begins. What has fewer units than there are slices has them elsewhere than its neighbours. */
+static int64_t slice_begin(const wave *w, int64_t i, int64_t s) {
+  return (w->n_units[i] * s + i * w->n_slices / w->n_parts) / w->n_slices;
+}
+
+/* Chunks in order: of a worker's share of all parts, first the slices of part 0, so that it reads them in one go. */
+static void run_chunks(void *arg, int64_t begin, int64_t end, int worker) {
+  wave *w = arg;
+  for (int64_t c = begin; c < end; c++) {
+    const int64_t i = c / SN_CHUNKS_PER_WORKER % w->n_parts;
+    const int64_t share = c / SN_CHUNKS_PER_WORKER / w->n_parts;
+    const int64_t slice = share * SN_CHUNKS_PER_WORKER + c % SN_CHUNKS_PER_WORKER;
+    const int64_t from = slice_begin(w, i, slice), to = slice_begin(w, i, slice + 1);
+    if (from < to) sn_kernel_units(&w->parts[i], from, to, worker);
+  }
+}
+
+/* Of stage 0, what runs before a kernel; of the others the kernel's own. */
+static const sn_stage *stage_of(const sn_kernel *kernel, int stage) {
+  if (stage == 0) return kernel->n_befores ? &kernel->befores->stages[0] : NULL;
+  return stage <= kernel->n_stages ? &kernel->stages[stage - 1] : NULL;
+}
+
+/* What the stage is worth. */
+static double gather(const sn_run *run, size_t k, int stage, wave *w) {
+  const sn_executable *exe = run->exe;
+  double worth = 0;
+  w->n_parts = 0;
+  for (size_t i = k; i < k + exe->waves[k]; i++) {
+    const sn_kernel *kernel = &exe->kernels[i];
+    const sn_stage *s = stage_of(kernel, stage);
+    if (!s || !s->units) continue;
+    worth += s->unit_cost * (double)s->units;
+    w->n_units[w->n_parts] = s->units;
+    w->parts[w->n_parts++] = (sn_kernel_run){.kernel = stage ? kernel : kernel->befores,
+                                             .stage = stage ? stage - 1 : 0,
+                                             .values = exe->values,
+                                             .shared = run->shared + exe->wave_shared[i],
+                                             .workers = run->workers,
+                                             .worker_stride = run->worker_stride};
+  }
+  return worth;
+}
+
+static void run_alone(const wave *w) {
+  for (int64_t i = 0; i < w->n_parts; i++)
+    sn_kernel_units((void *)(uintptr_t)&w->parts[i], 0, w->n_units[i], 0);
+}
+
+sn_status sn_wave_run(const sn_run *run, size_t k) {
+  wave w;
+  for (int stage = 0; stage <= SN_MAX_STAGES; stage++) {
+    const double worth = gather(run, k, stage, &w);
+    const int workers = sn_workers_for(run->exe, worth, sn_pool_workers(run->pool));
+    w.n_slices = workers * SN_CHUNKS_PER_WORKER;
+    if (w.n_parts && workers == 1) run_alone(&w);
+    if (w.n_parts && workers > 1)
+      SN_TRY(sn_pool_run(run->pool, run_chunks, &w, w.n_slices * w.n_parts, 1, workers));
+  }
+  return SN_OK;
+}
