@@ -9,7 +9,6 @@
 #include "jit/listing.h"
 #include "run/exchange.h"
 #include "run/rounds.h"
-#include "run/waves.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -51,12 +50,9 @@ static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_execu
 
 /* Behind the arena lies what all workers share, then each worker's own. */
 static sn_status lay_out(sn_env *env, sn_executable *exe) {
-  size_t shared = 0, worker = 0;
-  for (size_t i = 0; i < exe->n_kernels; i++) {
-    if (exe->kernels[i].shared_bytes > shared) shared = exe->kernels[i].shared_bytes;
+  size_t shared = exe->waves.bytes, worker = 0;
+  for (size_t i = 0; i < exe->n_kernels; i++)
     if (exe->kernels[i].worker_bytes > worker) worker = exe->kernels[i].worker_bytes;
-  }
-  SN_TRY(sn_waves_find(&exe->program->arena, exe, &shared));
   exe->shared_offset = exe->program->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(worker, 64, &worker));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->workers_offset),
@@ -77,6 +73,7 @@ sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_e
   SN_TRY(sn_arena_alloc(arena, program->plan.n_values, sizeof *exe->values, (void **)&exe->values));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *exe->controls, (void **)&exe->controls));
   SN_TRY(make_kernels(device, arena, exe));
+  SN_TRY(sn_waves_find(arena, program, exe->kernels, &exe->waves));
   SN_TRY(lay_out(device->env, exe));
   *out = exe;
   return SN_OK;

@@ -5,7 +5,6 @@
 #include "base/host.h"
 #include "run/exchange.h"
 #include "run/poison.h"
-#include "run/waves.h"
 
 /* An interruptible run looks at the clock after work worth so many nanoseconds. */
 #define NS_PER_LOOK 250000.0
@@ -160,17 +159,22 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
   return true;
 }
 
+/* What units of all kernels are run with. */
+static sn_kernel_run units_of(const sn_run *run) {
+  return (sn_kernel_run){.values = run->exe->values,
+                         .shared = run->shared,
+                         .workers = run->workers,
+                         .worker_stride = run->worker_stride};
+}
+
 /* Runs a stage of the kernel under way or of a member; false: interrupted. */
 static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_status *status) {
   const sn_run *run = w->run;
   const sn_executable *exe = run->exe;
   const sn_stage *s = &kernel->stages[stage];
-  timed_run t = {.run = {.kernel = kernel,
-                         .stage = stage,
-                         .values = exe->values,
-                         .shared = run->shared,
-                         .workers = run->workers,
-                         .worker_stride = run->worker_stride}};
+  timed_run t = {.run = units_of(run)};
+  t.run.kernel = kernel;
+  t.run.stage = stage;
   sn_pool_fn *fn = sn_kernel_units;
   void *arg = &t.run;
   if (run->profiler && run->profiler->on) {
@@ -183,7 +187,7 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
   const double worth = s->unit_cost * (double)s->units;
-  const int workers = sn_workers_for(exe, worth, sn_pool_workers(run->pool));
+  const int workers = sn_workers_for(costs_of(exe), worth, sn_pool_workers(run->pool));
   if (workers > w->run->place.workers) w->run->place.workers = workers;
   *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(exe, s, workers), workers);
   return true;
@@ -305,15 +309,16 @@ static bool runs_waves(const walk *w) {
 
 static bool begins_wave(const sn_run *run) {
   const sn_run_place *place = &run->place;
-  return run->exe->waves[place->kernel] > 1 && place->stage == 0 && place->unit == 0;
+  return run->exe->waves.lengths[place->kernel] > 1 && place->stage == 0 && place->unit == 0;
 }
 
 /* The wave at the place, which then moves on. */
 static void run_wave(const walk *w, sn_status *status) {
   sn_executable *exe = w->run->exe;
-  const size_t k = w->run->place.kernel, n = exe->waves[k];
+  const size_t k = w->run->place.kernel, n = exe->waves.lengths[k];
   for (size_t i = k; i < k + n; i++) begin_packed(w, &exe->kernels[i]);
-  *status = sn_wave_run(w->run, k);
+  const sn_kernel_run base = units_of(w->run);
+  *status = sn_wave_run(&exe->waves, exe->kernels, k, &base, costs_of(exe), w->run->pool);
   if (*status) return;
   for (size_t i = k; i < k + n; i++)
     exe->kernels[i].packed.version = packed_version(w, &exe->kernels[i].packed);

@@ -13,6 +13,7 @@
 #include "program/steps.h"
 #include "run/profiler.h"
 #include "run/watch.h"
+#include "run/waves.h"
 #include "threads/pool.h"
 
 typedef struct sn_run sn_run;
@@ -42,9 +43,8 @@ typedef struct sn_executable {
   sn_control_step **controls;     /* per step: of control flow, or NULL */
   struct sn_exchanges *exchanges; /* with other processes; NULL: there are none (exchange.h) */
   size_t n_kernels;
-  uint32_t *waves;     /* of the first kernel of each wave: how many are in it (waves.h) */
-  size_t *wave_shared; /* per kernel: where its part of its wave's shared memory begins */
-  void **values;       /* base pointers of the run under way */
+  sn_waves waves;
+  void **values; /* base pointers of the run under way */
   size_t shared_offset, workers_offset, worker_stride;
   uint32_t *profile_rows; /* per kernel, valid in profile_session */
   uint32_t profile_session;

@@ -1,6 +1,6 @@
 #include "run/waves.h"
 
-#include "base/size.h"
+#include "fuse/fuse.h"
 
 /* What the kernels of a wave share all in all, where none of them alone has more. */
 #define SHARED_BYTES (256 * 1024)
@@ -8,7 +8,9 @@
 /* ---- finding them ---------------------------------------------------------------------------- */
 
 typedef struct finder {
-  const sn_executable *exe;
+  const sn_program_code *program;
+  const sn_kernel *kernels;
+  sn_waves *out;
   sn_value_set set;
   uint32_t
       *values; /* of the wave's kernels, one after the other; of each first those that it writes */
@@ -16,13 +18,13 @@ typedef struct finder {
   size_t ends[SN_WAVE_MOST], writes_end[SN_WAVE_MOST];
 } finder;
 
-static bool may_join(const sn_executable *exe, size_t k) {
-  const sn_step_kind kind = exe->program->steps[k].kind;
+static bool may_join(const finder *f, size_t k) {
+  const sn_step_kind kind = f->program->steps[k].kind;
   return kind == SN_STEP_KERNEL || kind == SN_STEP_CALL;
 }
 
 static bool same_memory(const finder *f, uint32_t u, uint32_t v) {
-  const sn_handle *a = &f->exe->program->handles[u], *b = &f->exe->program->handles[v];
+  const sn_handle *a = &f->program->handles[u], *b = &f->program->handles[v];
   if (a->buffer == SN_NONE || a->device != b->device || a->buffer != b->buffer) return false;
   return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
@@ -49,51 +51,52 @@ static bool is_apart(const finder *f, size_t n_kernels, const uint32_t *values, 
 
 /* Takes kernel k into the wave of so many if it is apart from them. */
 static bool join(finder *f, size_t n_kernels, size_t k, size_t *shared) {
-  const sn_executable *exe = f->exe;
-  const sn_groups *groups = &exe->program->groups;
-  const size_t bytes = *shared + sn_align64(exe->kernels[k].shared_bytes);
-  if (!may_join(exe, k) || (n_kernels && bytes > SHARED_BYTES)) return false;
-  const size_t n_writes =
-      sn_group_buffers(&groups->groups[exe->program->steps[k].group], 1, &f->set);
+  const size_t bytes = *shared + sn_align64(f->kernels[k].shared_bytes);
+  if (!may_join(f, k) || (n_kernels && bytes > SHARED_BYTES)) return false;
+  const sn_group *group = &f->program->groups.groups[f->program->steps[k].group];
+  const size_t n_writes = sn_group_buffers(group, 1, &f->set);
   if (!is_apart(f, n_kernels, f->set.ids, n_writes, f->set.n)) return false;
   for (size_t i = 0; i < f->set.n; i++) f->values[f->n_values + i] = f->set.ids[i];
   f->writes_end[n_kernels] = f->n_values + n_writes;
   f->n_values += f->set.n;
   f->ends[n_kernels] = f->n_values;
-  exe->wave_shared[k] = *shared;
+  f->out->shared[k] = *shared;
   *shared = bytes;
   return true;
 }
 
+/* Returns how many kernels are in the wave that begins with kernel k. */
 static uint32_t find_wave(finder *f, size_t k, size_t *shared) {
   uint32_t n = 0;
   f->n_values = 0;
-  f->exe->wave_shared[k] = 0;
-  while (n < SN_WAVE_MOST && k + n < f->exe->n_kernels && join(f, n, k + n, shared)) n++;
-  return n ? n : 1;
+  while (n < SN_WAVE_MOST && k + n < f->program->n_steps && join(f, n, k + n, shared)) n++;
+  if (n) return n;
+  f->out->shared[k] = 0;
+  *shared = f->kernels[k].shared_bytes;
+  return 1;
 }
 
-sn_status sn_waves_find(sn_arena *arena, sn_executable *exe, size_t *shared) {
-  finder f = {.exe = exe};
-  const sn_groups *groups = &exe->program->groups;
-  SN_TRY(sn_arena_alloc(arena, exe->n_kernels, sizeof *exe->waves, (void **)&exe->waves));
-  SN_TRY(
-      sn_arena_alloc(arena, exe->n_kernels, sizeof *exe->wave_shared, (void **)&exe->wave_shared));
-  SN_TRY(sn_value_set_init(&f.set, arena, groups));
-  SN_TRY(
-      sn_arena_alloc(arena, SN_WAVE_MOST * groups->n_values, sizeof *f.values, (void **)&f.values));
-  for (size_t k = 0; k < exe->n_kernels; k += exe->waves[k]) {
+sn_status sn_waves_find(sn_arena *arena, const sn_program_code *program, const sn_kernel *kernels,
+                        sn_waves *out) {
+  finder f = {.program = program, .kernels = kernels, .out = out};
+  const size_t n = program->n_steps, n_values = program->groups.n_values;
+  *out = (sn_waves){0};
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->lengths, (void **)&out->lengths));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->shared, (void **)&out->shared));
+  SN_TRY(sn_value_set_init(&f.set, arena, &program->groups));
+  SN_TRY(sn_arena_alloc(arena, SN_WAVE_MOST * n_values, sizeof *f.values, (void **)&f.values));
+  for (size_t k = 0; k < n; k += out->lengths[k]) {
     size_t bytes = 0;
-    exe->waves[k] = find_wave(&f, k, &bytes);
-    if (bytes > *shared) *shared = bytes;
+    out->lengths[k] = find_wave(&f, k, &bytes);
+    if (bytes > out->bytes) out->bytes = bytes;
   }
   return SN_OK;
 }
 
 /* ---- running them ---------------------------------------------------------------------------- */
 
-int sn_workers_for(const sn_executable *exe, double worth, int available) {
-  const double workers = worth / exe->program->groups.target->costs.worker_ns;
+int sn_workers_for(const sn_target_costs *costs, double worth, int available) {
+  const double workers = worth / costs->worker_ns;
   if (workers < 2) return 1;
   return workers < available ? (int)workers : available;
 }
@@ -127,25 +130,18 @@ static const sn_stage *stage_of(const sn_kernel *kernel, int stage) {
   return stage <= kernel->n_stages ? &kernel->stages[stage - 1] : NULL;
 }
 
-/* What the stage is worth. */
-static double gather(const sn_run *run, size_t k, int stage, wave *w) {
-  const sn_executable *exe = run->exe;
-  double worth = 0;
-  w->n_parts = 0;
-  for (size_t i = k; i < k + exe->waves[k]; i++) {
-    const sn_kernel *kernel = &exe->kernels[i];
-    const sn_stage *s = stage_of(kernel, stage);
-    if (!s || !s->units) continue;
-    worth += s->unit_cost * (double)s->units;
-    w->n_units[w->n_parts] = s->units;
-    w->parts[w->n_parts++] = (sn_kernel_run){.kernel = stage ? kernel : kernel->befores,
-                                             .stage = stage ? stage - 1 : 0,
-                                             .values = exe->values,
-                                             .shared = run->shared + exe->wave_shared[i],
-                                             .workers = run->workers,
-                                             .worker_stride = run->worker_stride};
-  }
-  return worth;
+/* Takes a kernel's stage into the wave; returns what it is worth. */
+static double add_part(wave *w, const sn_kernel *kernel, int stage, const sn_kernel_run *base,
+                       size_t shared) {
+  const sn_stage *s = stage_of(kernel, stage);
+  if (!s || !s->units) return 0;
+  sn_kernel_run *part = &w->parts[w->n_parts];
+  *part = *base;
+  part->kernel = stage ? kernel : kernel->befores;
+  part->stage = stage ? stage - 1 : 0;
+  part->shared = (char *)base->shared + shared;
+  w->n_units[w->n_parts++] = s->units;
+  return s->unit_cost * (double)s->units;
 }
 
 static void run_alone(const wave *w) {
@@ -153,15 +149,19 @@ static void run_alone(const wave *w) {
     sn_kernel_units((void *)(uintptr_t)&w->parts[i], 0, w->n_units[i], 0);
 }
 
-sn_status sn_wave_run(const sn_run *run, size_t k) {
+sn_status sn_wave_run(const sn_waves *waves, const sn_kernel *kernels, size_t k,
+                      const sn_kernel_run *base, const sn_target_costs *costs, sn_pool *pool) {
   wave w;
   for (int stage = 0; stage <= SN_MAX_STAGES; stage++) {
-    const double worth = gather(run, k, stage, &w);
-    const int workers = sn_workers_for(run->exe, worth, sn_pool_workers(run->pool));
+    double worth = 0;
+    w.n_parts = 0;
+    for (size_t i = k; i < k + waves->lengths[k]; i++)
+      worth += add_part(&w, &kernels[i], stage, base, waves->shared[i]);
+    const int workers = sn_workers_for(costs, worth, sn_pool_workers(pool));
     w.n_slices = workers * SN_CHUNKS_PER_WORKER;
     if (w.n_parts && workers == 1) run_alone(&w);
     if (w.n_parts && workers > 1)
-      SN_TRY(sn_pool_run(run->pool, run_chunks, &w, w.n_slices * w.n_parts, 1, workers));
+      SN_TRY(sn_pool_run(pool, run_chunks, &w, w.n_slices * w.n_parts, 1, workers));
   }
   return SN_OK;
 }

@@ -10,22 +10,32 @@
 #ifndef SN_RUN_WAVES_H
 #define SN_RUN_WAVES_H
 
-#include "run/executable.h"
+#include "kernels/kernel.h"
+#include "program/steps.h"
+#include "threads/pool.h"
 
 /* Kernels of a wave at most. */
 enum { SN_WAVE_MOST = 16 };
 
-/* Fills exe->waves and exe->wave_shared once the kernels are made, and adds to *shared, the bytes that the largest
- * kernel shares, what a wave needs beyond. */
-sn_status sn_waves_find(sn_arena *arena, sn_executable *exe, size_t *shared);
+/* Chunks that a worker's share of units is cut into at least, where there are units enough. */
+#define SN_CHUNKS_PER_WORKER 4
 
-/* Runs the kernels of the wave that begins with kernel k, on as many workers as are worth it. */
-sn_status sn_wave_run(const sn_run *run, size_t k);
+typedef struct sn_waves {
+  uint32_t *lengths; /* of the first kernel of each wave: how many are in it */
+  size_t *shared;    /* per kernel: where its part of its wave's shared memory begins */
+  size_t bytes;      /* of shared memory that the largest wave takes */
+} sn_waves;
+
+/* kernels: of the program's steps, one each. */
+sn_status sn_waves_find(sn_arena *arena, const sn_program_code *program, const sn_kernel *kernels,
+                        sn_waves *out);
+
+/* Runs the kernels of the wave that begins with kernel k, on as many workers as are worth it. base: what a run of each of them
+ * has, but for the kernel and its stage; its shared memory is the wave's. */
+sn_status sn_wave_run(const sn_waves *waves, const sn_kernel *kernels, size_t k,
+                      const sn_kernel_run *base, const sn_target_costs *costs, sn_pool *pool);
 
 /* Workers that so much work, in nanoseconds of one, is worth, out of those that there are. */
-int sn_workers_for(const sn_executable *exe, double worth, int available);
-
-/* Chunks that a worker's share is cut into at least, where there are units enough. */
-#define SN_CHUNKS_PER_WORKER 4
+int sn_workers_for(const sn_target_costs *costs, double worth, int available);
 
 #endif

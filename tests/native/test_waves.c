@@ -1,6 +1,5 @@
 /* test_waves.c - kernels that run side by side: which ones do, that none of them touches what another writes, and that random
  * programs have their results on several threads, however small their kernels are. */
-#include "run/waves.h"
 #include "support.h"
 #include "tensor/tensor.h"
 #include "written.h"
@@ -33,7 +32,7 @@ static void independent_kernels_are_one_wave(void **state) {
   sn_program *program = compiled(f.ctx, in, N, out, N, NULL);
   const sn_executable *exe = newest(f.ctx);
   assert_int_equal(exe->n_kernels, N);
-  assert_int_equal(exe->waves[0], N);
+  assert_int_equal(exe->waves.lengths[0], N);
   assert_int_equal(sn_program_run(program, given, got), SN_OK);
   for (int i = 0; i < N; i++) {
     const float *values = sn_data(got[i]);
@@ -57,8 +56,8 @@ static void a_kernel_that_reads_another_is_not_in_its_wave(void **state) {
   sn_program *program = compiled(f.ctx, &x, 1, &z, 1, NULL);
   const sn_executable *exe = newest(f.ctx);
   assert_int_equal(exe->n_kernels, 2);
-  assert_int_equal(exe->waves[0], 1);
-  assert_int_equal(exe->waves[1], 1);
+  assert_int_equal(exe->waves.lengths[0], 1);
+  assert_int_equal(exe->waves.lengths[1], 1);
   sn_program_release(program);
   release_all((sn_tensor *[]){x, y, z}, 3);
   fixture_close(&f);
@@ -76,7 +75,7 @@ static void what_takes_over_memory_is_not_in_the_wave_of_who_reads_it(void **sta
     sn_program *program = compiled(f.ctx, &x, 1, out, 2, &donate);
     const sn_executable *exe = newest(f.ctx);
     assert_int_equal(exe->n_kernels, 2);
-    assert_int_equal(exe->waves[0], donated ? 1 : 2);
+    assert_int_equal(exe->waves.lengths[0], donated ? 1 : 2);
     sn_program_release(program);
     release_all((sn_tensor *[]){x, out[0], out[1]}, 3);
     fixture_close(&f);
@@ -121,15 +120,15 @@ static bool meet(const sn_program_code *program, size_t i, size_t k) {
 static void check_waves(const sn_executable *exe) {
   size_t k = 0;
   while (k < exe->n_kernels) {
-    const size_t n = exe->waves[k];
+    const size_t n = exe->waves.lengths[k];
     assert_in_range(n, 1, SN_WAVE_MOST);
     n_waves += n > 1;
     for (size_t i = k; i < k + n; i++)
       for (size_t j = i + 1; j < k + n; j++) {
         assert_false(meet(exe->program, i, j));
-        assert_true(exe->wave_shared[i] + exe->kernels[i].shared_bytes <= exe->wave_shared[j]);
+        assert_true(exe->waves.shared[i] + exe->kernels[i].shared_bytes <= exe->waves.shared[j]);
       }
-    assert_true(exe->shared_offset + exe->wave_shared[k + n - 1] +
+    assert_true(exe->shared_offset + exe->waves.shared[k + n - 1] +
                     exe->kernels[k + n - 1].shared_bytes <=
                 exe->workers_offset);
     k += n;
