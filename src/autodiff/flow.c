@@ -22,8 +22,7 @@ static sn_status meet(flow *f, size_t at, sn_op op, const sn_control *c, const u
     SN_TRY(sn_arena_alloc(f->arena, c->n_results, 1, (void **)&f->results[at]));
     return flow_of_control(f->arena, c, given, n, f->results[at]);
   }
-  if (op == SN_OP_barrier) n = 1; /* the second is waited for, not read */
-  for (size_t k = 0; k < n; k++) f->marks[at] |= given[k];
+  for (size_t k = 0; k < sn_op_reads(op, n); k++) f->marks[at] |= given[k];
   return SN_OK;
 }
 

@@ -33,7 +33,7 @@ static void mark_dependence(walk *w, const sn_id *wrt, size_t n_wrt) {
   for (sn_id id = w->first; id < w->end; id++) {
     if (w->is_wrt[id - w->first] || !sn_dtype_is_float(sn_build_type(w->b, id)->dtype)) continue;
     const sn_build_node node = sn_build_node_of(w->b, id);
-    const size_t n = node.op == SN_OP_barrier ? 1 : node.n_inputs; /* the second is not read */
+    const size_t n = sn_op_reads(node.op, node.n_inputs);
     bool needs = false;
     for (size_t k = 0; k < n && !needs; k++) needs = depends(w, sn_build_input(w->b, id, k));
     w->needs[id - w->first] = needs;

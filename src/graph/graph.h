@@ -80,6 +80,11 @@ sn_status sn_graph_append(sn_graph *graph, sn_op op, const sn_id *inputs, size_t
 sn_status sn_graph_infer(const sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
                          const int64_t *attrs, size_t n_attrs, sn_type *type);
 
+/* Of so many inputs those, the first ones, whose values the op reads: a barrier only waits for its second one. */
+static inline size_t sn_op_reads(sn_op op, size_t n_inputs) {
+  return op == SN_OP_barrier ? 1 : n_inputs;
+}
+
 static inline const sn_node *sn_graph_node(const sn_graph *graph, sn_id id) {
   return &graph->nodes[id];
 }

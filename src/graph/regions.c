@@ -161,9 +161,9 @@ sn_status sn_control_verify(sn_env *env, const sn_control *c, const sn_type *con
 void sn_region_flow(const sn_graph *region, const uint8_t *arguments, bool floats, uint8_t *marks) {
   for (sn_id id = 0; id < region->n_nodes; id++) {
     const sn_node *node = sn_graph_node(region, id);
-    const uint32_t n = floats && node->op == SN_OP_barrier ? 1 : node->n_inputs;
+    const size_t n = floats ? sn_op_reads(node->op, node->n_inputs) : node->n_inputs;
     bool any = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
-    for (uint32_t k = 0; k < n && !any; k++) any = marks[sn_graph_inputs(region, id)[k]];
+    for (size_t k = 0; k < n && !any; k++) any = marks[sn_graph_inputs(region, id)[k]];
     marks[id] = any && (!floats || sn_dtype_is_float(node->type.dtype));
   }
 }

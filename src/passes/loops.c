@@ -213,8 +213,8 @@ static void find_roles(remake *m) {
   for (sn_id id = 0; id < body->n_nodes; id++) {
     const sn_node *node = sn_graph_node(body, id);
     if (node->op == SN_OP_input) m->varies[id] = m->role[sn_graph_attrs(body, id)[0]] != ROLE_CONST;
-    const uint32_t n = node->op == SN_OP_barrier ? 1 : node->n_inputs;
-    for (uint32_t k = 0; k < n; k++)
+    const size_t n = sn_op_reads(node->op, node->n_inputs);
+    for (size_t k = 0; k < n; k++)
       m->varies[id] = m->varies[id] || m->varies[sn_graph_inputs(body, id)[k]];
   }
 }

@@ -21,8 +21,8 @@ static bool is_fixed(const sn_fixed *f, sn_id id) {
   /* in regions they stay there */
   if (f->outer && (sn_op_is_control(node->op) || node->op == SN_OP_result)) return false;
   bool fixed = true;
-  const uint32_t n = node->op == SN_OP_barrier ? 1 : node->n_inputs;
-  for (uint32_t k = 0; k < n; k++) fixed = fixed && f->is_fixed[sn_graph_inputs(g, id)[k]];
+  const size_t n = sn_op_reads(node->op, node->n_inputs);
+  for (size_t k = 0; k < n; k++) fixed = fixed && f->is_fixed[sn_graph_inputs(g, id)[k]];
   return fixed;
 }
 
@@ -78,8 +78,8 @@ static void mark(sn_fixed *f) {
     for (uint32_t r = 0; f->regions[id] && r < sn_graph_control(g, id).n_regions; r++)
       mark(&f->regions[id][r]);
     if (!f->about[id]) continue;
-    const uint32_t n = node->op == SN_OP_barrier ? 1 : node->n_inputs;
-    for (uint32_t k = 0; k < n; k++) f->about[sn_graph_inputs(g, id)[k]] = 1;
+    const size_t n = sn_op_reads(node->op, node->n_inputs);
+    for (size_t k = 0; k < n; k++) f->about[sn_graph_inputs(g, id)[k]] = 1;
     if (f->outer && node->op == SN_OP_input) f->outer->about[given(f, id)] = 1;
   }
 }
