@@ -159,6 +159,22 @@ describe('a shared program', () => {
     assert.equal(await get('example-mlp').getAttribute('aria-pressed'), 'true');
   });
 
+  test('a page, an example, a model or an equation in the address that there is not is said', async () => {
+    for (const [address, expected] of [
+      ['?logic=nothing#logic', /no page nothing of circuits and rules/],
+      ['?logic=rules&rules=nothing#logic', /no example nothing of rules; this is A family/],
+      ['?model=nothing#models', /no model nothing; digits and writer/],
+      ['?equation=nothing#fit', /no equation nothing; this is Predator and prey/],
+    ]) {
+      await open(address);
+      await get('error').waitFor();
+      assert.match(await get('error').textContent(), expected);
+    }
+    await open('?logic=rules&rules=family#logic');
+    await page.waitForFunction(() => /facts derived/.test(document.getElementById('rules-problem')?.textContent ?? ''));
+    assert.equal(await get('error').isVisible(), false);
+  });
+
   test('?embed shows the program without the page around it', async () => {
     await open('?example=throw&embed=1');
     await ready();

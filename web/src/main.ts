@@ -419,8 +419,12 @@ function receive(message: FromTrainer): void {
   }
 }
 
+const sayOfAddress = (error: unknown): void =>
+  failureBar.show({ name: 'Address', message: error instanceof Error ? error.message : String(error), hint: '' });
+
 await nextTask();
 const places: Places = new Places({
+  address: sayOfAddress,
   quiet: () => controls.rest(),
   training: () => train(),
   fail: (message) =>
@@ -448,9 +452,6 @@ element('trust').addEventListener('click', () => shown.trust());
 new Pictures();
 const share = new ShareBox({ place: () => places.current, weights: () => trainer.send({ type: 'weights' }), history, run });
 document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
-
-const sayOfAddress = (error: unknown): void =>
-  failureBar.show({ name: 'Address', message: error instanceof Error ? error.message : String(error), hint: '' });
 
 /** Shows the program in the address, if there is one; it waits for leave to run. */
 async function open(): Promise<boolean> {

@@ -5,6 +5,8 @@ import { isEquation, type EquationName } from './equations.ts';
 
 /** A point that is dragged changes the address once it has rested for so long. */
 const REST_MS = 300;
+/** Of a name that is not known. */
+const MOST_SAID = 40;
 
 function change(by: (query: URLSearchParams) => void): void {
   const query = new URLSearchParams(location.search);
@@ -18,6 +20,12 @@ export class Address {
   get equation(): EquationName | null {
     const asked = new URLSearchParams(location.search).get('equation');
     return isEquation(asked) ? asked : null;
+  }
+
+  /** The beginning of what is asked for, where it is no equation. */
+  get unknown(): string | null {
+    const asked = new URLSearchParams(location.search).get('equation');
+    return asked === null || isEquation(asked) ? null : asked.slice(0, MOST_SAID);
   }
 
   /** As Points.text writes them; null: none. */

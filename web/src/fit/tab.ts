@@ -22,8 +22,11 @@ import type { Curves, Fit, Search } from './protocol.ts';
 export interface Surroundings {
   /** Something is about to be timed: nothing else should use the cores. */
   quiet(): void;
+  /** Says what the page's address has wrong. */
+  address(message: string): void;
 }
 
+const FIRST: EquationName = 'prey';
 /** In percent. */
 const NOISE = 5;
 /** Times of fits whose median is shown. */
@@ -91,7 +94,9 @@ export class FitTab {
     this.noise.value = String(NOISE);
     this.code = new CodeCard();
     this.bind();
-    void this.choose(this.address.equation ?? 'prey');
+    const { equation, unknown } = this.address;
+    if (unknown !== null) surroundings.address(`there is no equation ${unknown}; this is ${EQUATIONS[FIRST].title}`);
+    void this.choose(equation ?? FIRST);
   }
 
   private bind(): void {

@@ -7,6 +7,8 @@ import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, t
 
 /** A text that is longer does not fit into addresses. */
 const MOST_TEXT = 4000;
+/** Of a name that is not known. */
+const MOST_SAID = 40;
 
 export type LogicPage = 'automaton' | 'rules';
 
@@ -29,6 +31,12 @@ const put = (values: Record<string, string | null>): void =>
   });
 
 export const readPage = (): LogicPage => (query().get('logic') === 'rules' ? 'rules' : 'automaton');
+
+/** The beginning of what is asked for, where it is no page. */
+export const unknownPage = (): string | null => {
+  const asked = query().get('logic');
+  return asked === null || asked === readPage() ? null : asked.slice(0, MOST_SAID);
+};
 
 export const writePage = (page: LogicPage): void => put({ logic: page === 'rules' ? page : null });
 

@@ -5,13 +5,15 @@ import '../style/code.css';
 import '../style/logic.css';
 import { element } from '../views/dom.ts';
 import { Tabs } from '../views/tabs.ts';
-import { readPage, writePage, type LogicPage } from './address.ts';
+import { readPage, unknownPage, writePage, type LogicPage } from './address.ts';
 import panel from './panel.html?raw';
 
 export interface Surroundings {
   /** Something is about to be timed: nothing else should use the cores. */
   quiet(): void;
   fail(message: string): void;
+  /** Says what the page's address has wrong. */
+  address(message: string): void;
 }
 
 interface Page {
@@ -19,9 +21,9 @@ interface Page {
   rest(): void;
 }
 
-const LOAD: Record<LogicPage, (root: HTMLElement, quiet: () => void) => Promise<Page>> = {
-  automaton: async (root, quiet) => new (await import('./automaton/page.ts')).AutomatonPage(root, quiet),
-  rules: async (root, quiet) => new (await import('./rules/page.ts')).RulesPage(root, quiet),
+const LOAD: Record<LogicPage, (root: HTMLElement, surroundings: Surroundings) => Promise<Page>> = {
+  automaton: async (root, around) => new (await import('./automaton/page.ts')).AutomatonPage(root, () => around.quiet()),
+  rules: async (root, around) => new (await import('./rules/page.ts')).RulesPage(root, around),
 };
 
 const ID = 'logic-';
@@ -39,7 +41,11 @@ export class LogicTab {
       writePage(page);
       this.open(page);
     });
-    const first = readPage();
+    const [first, unknown] = [readPage(), unknownPage()];
+    if (unknown !== null) {
+      this.surroundings.address(`there is no page ${unknown} of circuits and rules; this is the automaton`);
+      writePage(first);
+    }
     tabs.show(`${ID}${first}`);
     this.open(first);
   }
@@ -56,7 +62,7 @@ export class LogicTab {
   private open(page: LogicPage): void {
     this.restBut(page);
     if (this.pages.has(page)) return;
-    const opened = LOAD[page](element(`${ID}${page}`), () => this.surroundings.quiet());
+    const opened = LOAD[page](element(`${ID}${page}`), this.surroundings);
     this.pages.set(page, opened);
     opened.catch((error: unknown) => {
       this.pages.delete(page);

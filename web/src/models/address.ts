@@ -3,10 +3,18 @@
 import type { Maker } from './protocol.ts';
 
 const NAME = 'model';
+/** Of a name that is not known. */
+const MOST_SAID = 40;
 
 export function askedModel(): Maker | null {
   const asked = new URLSearchParams(location.search).get(NAME);
   return asked === 'digits' || asked === 'writer' ? asked : null;
+}
+
+/** The beginning of what is asked for, where it is no such model. */
+export function unknownModel(): string | null {
+  const asked = new URLSearchParams(location.search).get(NAME);
+  return asked === null || askedModel() !== null ? null : asked.slice(0, MOST_SAID);
 }
 
 export function writeModel(which: Maker | null): void {

@@ -27,6 +27,11 @@ export class Runner {
     }
   }
 
+  /** Whether what was loaded is still there. */
+  get alive(): boolean {
+    return this.rpc.alive;
+  }
+
   end(): void {
     this.rpc.end();
     this.opened = null;

@@ -7,7 +7,8 @@ import { ProblemError } from '../compiler/rpc.ts';
 import { download } from '../views/download.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
 import { bytes, plural, significant, withHint } from '../views/format.ts';
-import { askedModel, writeModel } from './address.ts';
+import { Rest } from '../views/rest.ts';
+import { askedModel, unknownModel, writeModel } from './address.ts';
 import { ChatCard } from './chat-card.ts';
 import { GraphCard } from './graph-card.ts';
 import { Inputs } from './inputs.ts';
@@ -21,6 +22,8 @@ import { TuneCard } from './tune-card.ts';
 export interface Surroundings {
   /** Something is about to be timed: nothing else should use the cores. */
   quiet(): void;
+  /** Says what the page's address has wrong. */
+  address(message: string): void;
 }
 
 /** How long the page's own model trains before the page shows how far it is. */
@@ -45,9 +48,8 @@ export class ModelsTab {
   private runMs: number | null = null;
   private making: Maker | null = null;
   private isTaken = false;
-  /** The page's own model waits for it: it learns only while somebody looks. */
-  private shown: Promise<void> = Promise.resolve();
-  private showAgain: (() => void) | null = null;
+  /** The page's own model learns only while somebody looks. */
+  private readonly resting = new Rest();
   /** Of its outputs, where it was trained here. */
   private classes: readonly string[] = [];
   private readonly killButton: HTMLButtonElement;
@@ -72,6 +74,11 @@ export class ModelsTab {
     this.listen();
     const asked = askedModel();
     if (asked !== null) void this.make(asked);
+    const unknown = unknownModel();
+    if (unknown !== null) {
+      this.surroundings.address(`there is no model ${unknown}; digits and writer are those that the page makes`);
+      writeModel(null);
+    }
   }
 
   /** Another place is looked at. */
@@ -79,13 +86,12 @@ export class ModelsTab {
     this.inputs.rest();
     this.chat.rest();
     this.tune.rest();
-    if (this.showAgain === null) this.shown = new Promise((resolve) => (this.showAgain = resolve));
+    this.resting.begin();
   }
 
   /** The tab is shown again. */
   wake(): void {
-    this.showAgain?.();
-    this.showAgain = null;
+    this.resting.wake();
   }
 
   private listen(): void {
@@ -126,15 +132,17 @@ export class ModelsTab {
   private async open(name: string, blob: Blob, isMade: boolean): Promise<void> {
     this.surroundings.quiet();
     this.say(`Reading ${name}, ${bytes(blob.size)}…`);
-    if (!isMade) writeModel(null);
     this.endMaking();
     try {
       const facts = await this.runner.ask('load', name, blob);
+      if (!isMade) writeModel(null);
       this.source = { name, blob, isMade };
       this.show(facts);
     } catch (error) {
-      this.close();
-      this.say(`${name} could not be opened: ${textOf(error)}`, true);
+      if (!this.runner.alive) this.source = null;
+      if (this.source === null) this.close();
+      const kept = this.source === null ? '' : ` ${this.source.name} is still open.`;
+      this.say(`${name} could not be opened: ${textOf(error).replace(/\.?$/, '.')}${kept}`, true);
     }
   }
 
@@ -150,7 +158,7 @@ export class ModelsTab {
     this.say('Loading what it learns from…');
     try {
       for (let done = false; !done; ) {
-        await this.shown;
+        await this.resting.wait();
         const { step, steps, loss, done: isDone } = await this.runner.ask('make', which, SLICE_MS);
         if (this.making !== which) return;
         done = isDone || this.isTaken;
@@ -175,7 +183,6 @@ export class ModelsTab {
   }
 
   private close(): void {
-    this.source = null;
     for (const id of ['models-summary-card', 'models-graph-card', ...Object.values(CARDS)]) element(id).hidden = true;
   }
 
@@ -216,17 +223,21 @@ export class ModelsTab {
 
   private async run(): Promise<void> {
     const { given } = this.inputs;
-    if (given === null) return this.note('An input is not as it should be: see there.', true);
+    const shown = element('models-outputs');
+    if (given === null) {
+      shown.replaceChildren(); // they would pass for those of this input
+      return this.note('An input is not as it should be: see there.', true);
+    }
     this.surroundings.quiet();
     this.note('Compiling and running…');
     try {
       const { outputs, firstMs, ms } = await this.runner.ask('run', given);
       this.runMs = ms;
-      showOutputs(element('models-outputs'), outputs, this.classes);
+      showOutputs(shown, outputs, this.classes);
       element('models-run-note').dataset.ms = String(ms);
       this.note(`${significant(ms)} ms a run; the first one, which compiles, ${significant(firstMs)} ms. ${plural(outputs.length, 'output')}.`);
     } catch (error) {
-      element('models-outputs').replaceChildren();
+      shown.replaceChildren();
       this.note(textOf(error), true);
     }
   }
@@ -254,6 +265,7 @@ export class ModelsTab {
     this.runner.end();
     const { source } = this;
     if (source === null) return this.say('Ended.');
+    this.source = null; // it is not there before it has been opened once more
     void this.open(source.name, source.blob, source.isMade);
   }
 }

@@ -8,6 +8,8 @@ export interface PlaceActions {
   /** Something is about to be timed: nothing else should use the cores. */
   quiet(): void;
   fail(message: string): void;
+  /** Says what the page's address has wrong. */
+  address(message: string): void;
   /** The training place is shown again. */
   training(): void;
 }

@@ -6,6 +6,7 @@ import type { Problem } from '../../compiler/protocol.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { count, milliseconds, plural, withHint } from '../../views/format.ts';
 import { readRules, writeRules, type AskedRules } from '../address.ts';
+import type { Surroundings } from '../tab.ts';
 import { TITLES, generations, type Example } from './examples.ts';
 import { rulesLanguage } from './language.ts';
 import { Matrices, factText } from './matrices.ts';
@@ -38,7 +39,7 @@ export class RulesPage {
 
   constructor(
     root: HTMLElement,
-    private readonly quiet: () => void,
+    private readonly around: Surroundings,
   ) {
     root.innerHTML = panel;
     this.editor = new Editor(element('rules-editor'), rulesLanguage, () => this.edited());
@@ -103,7 +104,7 @@ export class RulesPage {
     const { example, text, semantics, temperature } = readRules();
     const first = this.examples.some(({ name }) => name === example) ? example! : FIRST;
     this.choose(first, { text, semantics, temperature });
-    if (example !== null && example !== first && text === null) this.say(`There is no example called ${example.slice(0, 40)}: this is another.`, true);
+    if (example !== null && example !== first && text === null) this.around.address(`there is no example ${example.slice(0, 40)} of rules; this is ${TITLES[first]}`);
   }
 
   private fillExamples(): void {
@@ -189,7 +190,7 @@ export class RulesPage {
     clearTimeout(this.typing);
     const turn = ++this.turn;
     const source = this.now();
-    this.quiet();
+    this.around.quiet();
     this.say('Running…');
     try {
       const result = await this.reasoner.run(source);

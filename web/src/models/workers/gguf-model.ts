@@ -28,7 +28,8 @@ export class GgufModel {
     readonly model: llm.Model | null,
   ) {}
 
-  static async load(name: string, source: Blob): Promise<GgufModel> {
+  /** isRead: the file can be read, and its weights are about to be. */
+  static async load(name: string, source: Blob, isRead: () => Promise<void>): Promise<GgufModel> {
     const header = await gguf.stream(source);
     await header.close();
     const made: Facts = {
@@ -43,6 +44,7 @@ export class GgufModel {
       writes: false,
       problem: null,
     };
+    await isRead();
     let model: llm.Model | null = null;
     try {
       model = await llm.load(source);

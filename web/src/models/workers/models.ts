@@ -25,15 +25,18 @@ async function forget(): Promise<void> {
   tuning = onnx = gguf = null;
 }
 
+/** A file that cannot be read leaves the model that is there as it is, with what it has learnt. */
 async function load(name: string, file: Blob): Promise<Facts> {
-  await forget();
   const first = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   if (GGUF.every((byte, i) => first[i] === byte)) {
-    gguf = await (await import('./gguf-model.ts')).GgufModel.load(name, file);
+    // Its weights may be large: those before them go as soon as the file is known to be one.
+    gguf = await (await import('./gguf-model.ts')).GgufModel.load(name, file, forget);
     return gguf.facts;
   }
   const { OnnxModel } = await import('./onnx-model.ts');
-  onnx = new OnnxModel(name, new Uint8Array(await file.arrayBuffer()));
+  const opened = new OnnxModel(name, new Uint8Array(await file.arrayBuffer()));
+  await forget();
+  onnx = opened;
   return onnx.facts;
 }
 
