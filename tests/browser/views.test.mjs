@@ -218,6 +218,12 @@ const inputs = [sn.tensor([1, 2, 3])];
     assert.match(await page.textContent(by('tuning-note')), /^Finds out/);
     await page.click(by('tuning-run'));
     await wait(() => document.querySelectorAll('[data-testid=trials] tbody tr').length > 0);
+    await page.click(by('tab-training'));
+    await page.waitForTimeout(500); // a moment under way
+    const rested = await page.textContent(by('tuning-note'));
+    await page.waitForTimeout(1000);
+    assert.equal(await page.textContent(by('tuning-note')), rested, 'it rests while another tab is shown');
+    await page.click(by('tab-compiler'));
     await wait(() => document.querySelector('[data-testid=tuning-note]').dataset.done === 'true');
     const told = () => page.evaluate(() => ({
       note: document.querySelector('[data-testid=tuning-note]').textContent,

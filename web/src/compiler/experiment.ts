@@ -1,6 +1,7 @@
 // What a switch is worth: the same program in two labs that differ in nothing else, sampled in turn, so
 // that whatever else the machine does affects both. The figure is the median of the ratios of all rounds.
 
+import type { Rest } from '../views/rest.ts';
 import { Lab } from './lab.ts';
 import type { Engine, Figures, Further, PassesOff } from './protocol.ts';
 
@@ -49,6 +50,8 @@ export class Experiment {
   constructor(
     private readonly source: string,
     private readonly base: Setting,
+    /** Times are taken only while the tab is shown. */
+    private readonly resting: Rest,
   ) {
     this.first = this.lab(base.engine);
   }
@@ -64,13 +67,16 @@ export class Experiment {
   }
 
   async compare({ engine, off, further }: Setting): Promise<Effect> {
+    await this.resting.wait();
     const second = this.lab(engine);
     try {
       await second.prepare(this.source, off, further);
       const figures = [await this.first.figures(), await second.figures()] as const;
       const ratios: { run: number; compile: number }[] = [];
       const runs: [number[], number[]] = [[], []];
-      for (let round = -FIRST_ROUNDS; round < ROUNDS && !this.stopped; round++) {
+      for (let round = -FIRST_ROUNDS; round < ROUNDS; round++) {
+        await this.resting.wait();
+        if (this.stopped) break;
         const a = await this.first.sample();
         const b = await second.sample();
         if (round < 0) continue;

@@ -9,6 +9,7 @@ import { PROGRAMS } from '../program/list.ts';
 import { shown } from '../program/shown.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
 import { bytes, count, loading, plural, scaled, significant, withHint } from '../views/format.ts';
+import { Rest } from '../views/rest.ts';
 import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
@@ -58,6 +59,7 @@ export class CompilerTab {
   private isCompiling = false;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
+  private readonly resting = new Rest();
   /** Another program was shown while the tab was not. */
   private isStale = false;
   private view = 'view-stages';
@@ -93,7 +95,10 @@ export class CompilerTab {
     );
     this.tuning = new TuningView({
       begin: () => this.lab.tune(this.text, this.switches.current),
-      goOn: () => this.lab.tuneOn(),
+      goOn: async () => {
+        await this.resting.wait();
+        return this.lab.tuneOn();
+      },
       end: () => void this.compile(),
       quiet: () => this.surroundings.quiet(),
     });
@@ -159,8 +164,14 @@ export class CompilerTab {
     this.measureButton.disabled = true;
   }
 
+  /** Another place is looked at: what is being timed waits. */
+  rest(): void {
+    this.resting.begin();
+  }
+
   /** The tab is shown again. */
   wake(): void {
+    this.resting.wake();
     if (this.isStale) void this.compile();
     this.isStale = false;
   }
@@ -281,7 +292,7 @@ export class CompilerTab {
   /** The program with further options beside the one as it is: the ratio of the times. */
   private async measureChange(further: Further): Promise<number> {
     this.surroundings.quiet();
-    const experiment = new Experiment(this.text, this.switches.current);
+    const experiment = new Experiment(this.text, this.switches.current, this.resting);
     try {
       await experiment.open();
       return (await experiment.compare({ ...this.switches.current, further })).run;
@@ -303,7 +314,7 @@ export class CompilerTab {
     this.surroundings.quiet();
     this.switches.clearEffects();
     const comparisons = this.switches.comparisons();
-    const experiment = new Experiment(this.text, this.switches.current);
+    const experiment = new Experiment(this.text, this.switches.current, this.resting);
     this.experiment = experiment;
     setText(this.measureButton, 'Stop');
     const note = element('measure-note');
