@@ -297,10 +297,30 @@ for (const { name, open, skip } of BROWSERS) {
       await until(compiled, 'compiled the next one');
     });
 
-    test('the effect of each switch is measured', async (t) => {
+    test('what takes long to be compiled, not to be traced, has the time for it', async () => {
+      // The limit of a trace, made as short as the one of a program above that never ends.
+      await page.evaluate(() => {
+        const { setTimeout: plain } = window;
+        window.setTimeout = (act, ms, ...rest) => plain(act, ms === 10_000 ? 2500 : ms, ...rest);
+        window.unhurried = () => { window.setTimeout = plain; };
+      });
+      await write('const program = (x) => {\n  let y = x;\n  for (let i = 0; i < 15000; i++) y = y.mul(1.01).add(x);\n  return y;\n};\nconst inputs = [sn.ones([64])];\n');
+      const { problem } = await until((state) => (compiled(state) && nodes(state) > 30_000) || state.problem !== '', 'compiled it');
+      assert.equal(problem, '');
+      await page.evaluate(() => window.unhurried());
+    });
+
+    test('the effect of each switch is measured, while the tab is shown', async (t) => {
       // One kernel, or eleven.
       await example('layer-norm');
       await page.click(get('measure'));
+      await until(({ note }) => /Measuring/.test(note), 'measured');
+      await page.click(get('tab-training'));
+      await new Promise((wake) => setTimeout(wake, 1500)); // a sample under way
+      const rested = (await page.evaluate(read)).note;
+      await new Promise((wake) => setTimeout(wake, 1500));
+      assert.equal((await page.evaluate(read)).note, rested);
+      await page.click(get('tab-compiler'));
       const { effect, note } = await until((state) => /Medians of \d+ rounds/.test(state.note), 'measured', 2 * PATIENCE_MS);
       assert.ok(effect > 1.2, `without fusion the time of a run is × ${effect}`);
       t.diagnostic(`fusion: × ${effect}; ${note}`);

@@ -6,7 +6,7 @@ import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, 
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
 
-/** A program that takes longer than this to trace and compile is treated as one that never ends. */
+/** A program that takes longer than this to trace is treated as one that never ends; to be compiled it then has more time. */
 const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
 

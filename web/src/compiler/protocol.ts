@@ -20,6 +20,13 @@ export type PassesOff = readonly string[];
 /** Further options of compiling, as the package has them. */
 export type Further = Pick<CompileOptions, 'precision' | 'memoryBudget' | 'jit' | 'winograd'>;
 
+/** What is under way comes to an end, but may take long: so long at most, from now on. */
+export interface Patience {
+  limitMs: number;
+  /** Of an answer that takes longer. */
+  hint: string;
+}
+
 /** What a program is, in numbers. */
 export interface Figures {
   kernels: number;

@@ -2,7 +2,7 @@
 // ended, and so is one whose answer is no longer wanted; the next question starts a new one. A worker that waits for
 // the network says so again and again: that time does not count.
 
-import type { Answer, Loading, Problem } from './protocol.ts';
+import type { Answer, Loading, Patience, Problem } from './protocol.ts';
 
 export class ProblemError extends Error {
   constructor(readonly problem: Problem) {
@@ -33,7 +33,8 @@ interface Waiting {
   resolve(value: unknown): void;
   reject(error: ProblemError): void;
   limitMs: number;
-  timer: number;
+  /** Of an answer that takes longer. */
+  hint: string;
 }
 
 type Call<M, K extends keyof M> = M[K] extends (...args: infer A) => infer R
@@ -44,6 +45,8 @@ export class Rpc<M> {
   private worker: Worker | null = null;
   private readonly waiting = new Map<number, Waiting>();
   private next = 0;
+  /** Of the oldest question. Answers come in the order of the questions, and the time of one begins with the answer before. */
+  private timer: number | undefined;
 
   constructor(
     private readonly start: () => Worker,
@@ -63,16 +66,18 @@ export class Rpc<M> {
     this.worker ??= this.open();
     const id = this.next++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, limitMs, timer: this.countDown(limitMs) });
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, limitMs, hint: 'Is there a loop that never ends?' });
+      if (this.waiting.size === 1) this.countDown();
       this.worker?.postMessage({ id, method, args });
     });
   }
 
-  private countDown(limitMs: number): number {
-    return window.setTimeout(() => {
-      const seconds = Math.round(limitMs / 1000);
-      this.end(problem('Stopped', `no answer after ${seconds} s`, 'Is there a loop that never ends?'));
-    }, limitMs);
+  private countDown(): void {
+    clearTimeout(this.timer);
+    const [oldest] = this.waiting.values();
+    if (oldest === undefined) return;
+    const { limitMs, hint } = oldest;
+    this.timer = window.setTimeout(() => this.end(problem('Stopped', `no answer after ${Math.round(limitMs / 1000)} s`, hint)), limitMs);
   }
 
   /** Ends the worker; open questions reject. */
@@ -81,15 +86,17 @@ export class Rpc<M> {
     this.worker = null;
     const given = [...this.waiting.values()];
     this.waiting.clear();
-    for (const { reject, timer } of given) {
-      clearTimeout(timer);
-      reject(reason);
-    }
+    clearTimeout(this.timer);
+    for (const { reject } of given) reject(reason);
   }
 
   private open(): Worker {
     const worker = this.start();
-    worker.addEventListener('message', ({ data }: MessageEvent<Answer | Loading>) => ('id' in data ? this.receive(data) : this.keepWaiting(data)));
+    worker.addEventListener('message', ({ data }: MessageEvent<Answer | Loading | Patience>) => {
+      if ('id' in data) this.receive(data);
+      else if ('hint' in data) this.wait(data);
+      else this.keepWaiting(data);
+    });
     worker.addEventListener('error', (event) => {
       event.preventDefault();
       this.end(problem('WorkerError', event.message || 'the worker could not be loaded'));
@@ -98,18 +105,22 @@ export class Rpc<M> {
   }
 
   private keepWaiting(loading: Loading): void {
-    for (const waiting of this.waiting.values()) {
-      clearTimeout(waiting.timer);
-      waiting.timer = this.countDown(waiting.limitMs);
-    }
+    this.countDown();
     this.onLoading(loading);
+  }
+
+  private wait(patience: Patience): void {
+    const [oldest] = this.waiting.values();
+    if (oldest === undefined) return;
+    Object.assign(oldest, patience);
+    this.countDown();
   }
 
   private receive(answer: Answer): void {
     const waiting = this.waiting.get(answer.id);
     if (waiting === undefined) return;
     this.waiting.delete(answer.id);
-    clearTimeout(waiting.timer);
+    this.countDown();
     if (answer.ok) waiting.resolve(answer.value);
     else waiting.reject(new ProblemError(answer.problem));
   }

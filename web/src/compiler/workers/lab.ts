@@ -1,7 +1,7 @@
 // The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
 
 import * as sn from 'sinter';
-import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Problem, Profiled, Sample } from '../protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Patience, Problem, Profiled, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
 import { graphicsDevice, whyNoDevice } from '../../program/workers/device.ts';
@@ -12,9 +12,14 @@ import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 import { TuningRuns } from './tuning.ts';
 
+/** A program that has been traced does not go round for ever: what is left is the compiler's. */
+const TRACED: Patience = { limitMs: 60_000, hint: 'The program is traced, and has too many ops to be compiled in this time. As sn.scan, a loop of many rounds is one op.' };
+
 let timing: Timing | null = null;
 let tuningRuns: TuningRuns | null = null;
 let inspection: sn.Inspection | null = null;
+/** Its text, and how it was compiled. */
+let inspectedOf: sn.CompileOptions & { source: string } = { source: '' };
 /** What programs are compiled for. */
 let target: sn.DeviceName = 'cpu';
 
@@ -50,6 +55,17 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
   };
 }
 
+/** The program, which says when it has been traced. */
+async function patiently(source: string): ReturnType<typeof toLookAt> {
+  const { program, inputs } = await toLookAt(source);
+  const traced = (...args: unknown[]): unknown => {
+    const made = program(...args);
+    self.postMessage(TRACED);
+    return made;
+  };
+  return { program: traced, inputs };
+}
+
 async function inspect(source: string, off: PassesOff, further?: Further): Promise<Report> {
   // Another plan of the program is looked at beside it.
   const isBeside = further?.memoryBudget !== undefined;
@@ -57,18 +73,19 @@ async function inspect(source: string, off: PassesOff, further?: Further): Promi
     inspection?.dispose();
     inspection = null;
   }
-  const { program, inputs } = await toLookAt(source);
-  const found = sn.tidy(() => sn.inspect(program, { ...options(off, further), tune: true })(...inputs));
+  const { program, inputs } = await patiently(source);
+  const how = { ...options(off, further), tune: true };
+  const found = sn.tidy(() => sn.inspect(program, how)(...inputs));
   sn.dispose(inputs);
   if (isBeside) found.dispose();
-  else inspection = found;
+  else [inspection, inspectedOf] = [found, { source, ...how }];
   return plain(found);
 }
 
 async function kernelsBehind(source: string, off: PassesOff, pass: string): Promise<number> {
   const list = sn.passes().filter((name) => name !== 'fuse' && name !== 'jit');
   const behind = list.slice(list.indexOf(pass) + 1);
-  const { program, inputs } = await toLookAt(source);
+  const { program, inputs } = await patiently(source);
   const found = sn.tidy(() => sn.inspect(program, options([...off, ...behind]))(...inputs));
   sn.dispose(inputs);
   found.dispose();
@@ -101,9 +118,18 @@ const wgsl = (kernel: number): string => inspected().kernels[kernel].wgsl();
 
 const c = (): string => inspected().cSource();
 
+/** What is written has the names of the parameters, so it is made of the program itself. */
 async function js(): Promise<string> {
   await import('sinter/source');
-  return inspected().jsSource();
+  const { source, ...rest } = inspectedOf;
+  const { program, inputs } = await toLookAt(source);
+  const found = sn.tidy(() => sn.inspect(program, rest)(...inputs));
+  sn.dispose(inputs);
+  try {
+    return found.jsSource();
+  } finally {
+    found.dispose();
+  }
 }
 
 async function prepare(source: string, off: PassesOff, further?: Further): Promise<number> {
