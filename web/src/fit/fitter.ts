@@ -1,7 +1,7 @@
 // The page's end of the fitter. However often a fit is asked for, one is under way and at most one waits: it begins with
 // what is on the page by then.
 
-import { Rpc } from '../compiler/rpc.ts';
+import { Rpc, openPatiently } from '../compiler/rpc.ts';
 import type { EquationName } from './equations.ts';
 import type { Code, Curves, Fit, FitMethods, Search } from './protocol.ts';
 
@@ -24,7 +24,9 @@ export class Fitter {
 
   constructor(private readonly actions: FitterActions) {}
 
-  open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
+  /** A worker that hangs before it has its library is followed by another one. */
+  async open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
+    await openPatiently((limitMs) => this.rpc.ask('library', [], limitMs));
     return this.rpc.ask('open', [equation, truth, start], OPEN_MS);
   }
 

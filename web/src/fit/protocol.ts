@@ -43,6 +43,8 @@ export interface Code {
 }
 
 export interface FitMethods {
+  /** Loads it, which the others would do as well. */
+  library(): void;
   /** Compiles what an equation needs, and lets it become warm; returns the curves at `truth`. */
   open(equation: EquationName, truth: Float64Array, start: Float64Array): Curves;
   fit(search: Search): Fit;

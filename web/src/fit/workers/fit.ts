@@ -140,4 +140,4 @@ async function code(equation: EquationName): Promise<Code> {
   });
 }
 
-answer<FitMethods>({ open, fit, code }, describe);
+answer<FitMethods>({ library: openLibrary, open, fit, code }, describe);
