@@ -336,7 +336,7 @@ describe('the Fit tab', () => {
   });
 
   test('nothing overflows at any width; no errors, no requests to elsewhere', async () => {
-    for (const width of [390, 820, 1440, 2560]) {
+    for (const width of [320, 390, 820, 1440, 2560]) {
       await page.setViewportSize({ width, height: 900 });
       for (const name of ['epidemic', 'prey']) {
         await get(`fit-equation-${name}`).click();
