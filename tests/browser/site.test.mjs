@@ -134,6 +134,12 @@ describe('the site', () => {
       await open(`docs/${name}`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
     }
+    await page.setViewportSize({ width: 320, height: 640 });
+    for (const name of ['index.html', 'core.html', 'scale.html']) {
+      await open(`docs/${name}`);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, `${name} at 320`);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
     await open('docs/ops.html');
     const broken = await page.locator('td > code').evaluateAll((all) => all.filter((code) => /^\w+$/.test(code.textContent) && code.getClientRects().length > 1).map((code) => code.textContent));
     assert.deepEqual(broken, [], 'names stay whole');
