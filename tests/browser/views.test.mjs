@@ -140,10 +140,12 @@ const inputs = [sn.ones([64])];
     await page.focus(by('timeline'));
     await page.keyboard.press('+');
     assert.ok(await look() < span);
-    await page.keyboard.press('n');
+    // Kernels side by side begin in any order, and one that is quicker than the clock has no place below the roof.
+    const dots = () => page.locator(`${by('roofline')} circle.lit`).count();
+    for (let i = 0; i < 10 && (await dots()) === 0; i++) await page.keyboard.press('n');
     assert.match(await page.textContent(by('time-details')), /µs/);
     await wait(() => document.querySelectorAll('[data-testid=kernels] tr.lit').length === 1);
-    assert.ok(await page.locator(`${by('roofline')} circle.lit`).count() === 1);
+    assert.equal(await dots(), 1, `${await page.textContent(by('time-details'))}; ${await page.locator(`${by('roofline')} circle`).count()} dots`);
     await screenshot(page, 'views-time');
     for (const [id, name] of [['time-chrome', 'sinter-trace.json'], ['time-speedscope', 'sinter.speedscope.json']]) {
       const [file] = await Promise.all([page.waitForEvent('download'), page.click(by(id))]);
