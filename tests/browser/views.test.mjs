@@ -122,7 +122,7 @@ const inputs = [sn.ones([64])];
   });
 
   test('a profile has lanes, says what bounds the program, and is linked and saved', async () => {
-    await example('mlp');
+    await example('cnn'); // mlp has the text of a test above
     await page.click(by('tab-time'));
     await page.click(by('time-run'));
     await page.waitForSelector(`${by('time-found')}:not([hidden])`, { timeout: PATIENCE_MS });
