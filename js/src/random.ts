@@ -196,11 +196,15 @@ export const truncatedNormal = (key: Tensor, shape: readonly number[] = []): Ten
     return ops.minimum(ops.maximum(erfinv(x).mul(full([], Math.SQRT2)), full([], -2)), full([], 2));
   });
 
-/** bool, true with probability p, which broadcasts to shape. */
-export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
+/** bool, true with probability p, which broadcasts to shape, by default p's own. */
+export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape?: readonly number[]): Tensor {
   if (typeof p === 'number' && !(p >= 0 && p <= 1))
     throw new SinterError('argument', 'random.bernoulli', `p is ${p}, expected a probability from 0 to 1`);
-  return tidy(() => unit(key, shape, 'random.bernoulli').less(p));
+  return tidy(() => {
+    const chances = p instanceof Tensor ? p : tensor(p);
+    const size = shape ?? chances.shape;
+    return unit(key, size, 'random.bernoulli').less(chances.broadcastTo(size));
+  });
 }
 
 let implicit: Tensor | null = null;

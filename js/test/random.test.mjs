@@ -59,6 +59,13 @@ test('distributions have their moments', () => {
   assert.ok(Math.abs(heads - 0.25) < 0.01);
 });
 
+test('bernoulli draws for each probability, unless a shape says how many draws', () => {
+  const half = sn.full([64], 0.5);
+  assert.deepEqual(random.bernoulli(random.key(0), half).toArray(), random.bernoulli(random.key(0), 0.5, [64]).toArray());
+  assert.deepEqual(random.bernoulli(random.key(0), [[0], [1]], [2, 3]).toArray(), [[false, false, false], [true, true, true]]);
+  assert.throws(() => random.bernoulli(random.key(0), sn.full([3, 1], 0.5), [3]), sn.ShapeError);
+});
+
 test('the same numbers inside jit', () => {
   const draw = sn.jit((key) => random.normal(key, [16]));
   assert.deepEqual(draw(random.key(5)).dataSync(), random.normal(random.key(5), [16]).dataSync());
