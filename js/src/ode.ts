@@ -94,8 +94,11 @@ interface Tolerance {
 /** One step towards the time end, which may be rejected. */
 function step(slope: Slope, { y, k, t, h }: State, end: Tensor, { rtol, atol }: Tolerance): State {
   const left = end.sub(t);
-  const arrives = h.greaterEqual(stopGradient(abs(left)));
-  const dt = where(arrives, left, h.mul(sign(left)));
+  // A shorter one would move y and, rounded, not t.
+  const length = maximum(h, stopGradient(abs(t)).mul(t.dtype === 'float64' ? 2 ** -52 : 2 ** -23));
+  const arrives = length.greaterEqual(stopGradient(abs(left)));
+  const after = where(arrives, end, t.add(length.mul(sign(left))));
+  const dt = after.sub(t);
   const ks = [k];
   let next = y;
   for (const [time, weights] of STAGES) {
@@ -111,7 +114,7 @@ function step(slope: Slope, { y, k, t, h }: State, end: Tensor, { rtol, atol }: 
   return {
     y: choose(next, y),
     k: choose(ks[6]!, k),
-    t: where(accepted, where(arrives, end, t.add(dt)), t),
+    t: where(accepted, after, t),
     // A step that was cut to arrive says little about the next one.
     h: where(accepted.logicalAnd(arrives), maximum(h, proposed), proposed),
   };
@@ -183,6 +186,7 @@ export function odeint<Y, A = undefined>(
   checkChoice(op, 'method', method, ['rk4', 'dopri5']);
   checkInteger(op, 'steps', steps, 1);
   checkInteger(op, 'maxSteps', maxSteps, 1);
+  if (rtol < 0 || atol < 0) throw new SinterError('argument', op, `rtol is ${rtol} and atol ${atol}, expected 0 or more`);
   return tidyTraced(() => {
     const entered = enter(op, y0);
     const times = ts instanceof Tensor ? ts : tensor(ts, { dtype: entered.tensors.some((t) => t.dtype === 'float64') ? 'float64' : 'float32' });

@@ -41,6 +41,13 @@ test('time, descending times, one time, float32, numbers', () => {
   assertClose(same, [1, Math.exp(-1), Math.exp(-1), Math.exp(-2)], 1e-6);
 });
 
+test('float32 times that are far from 0: y does not move without them', () => {
+  for (const start of [1e3, 1e5, 1e6, -1e6]) {
+    const y = sn.odeint(() => sn.tensor(1), 0, [start, start + 1, start + 2]);
+    assertClose(y, [0, 1, 2], 1e-6);
+  }
+});
+
 test('rk4 with one step between times is one loop', () => {
   const loops = (steps) => {
     const seen = sn.inspect((y) => sn.odeint(decay, y, times, { method: 'rk4', steps }))(f64(1));
@@ -103,6 +110,7 @@ test('misuse, and nothing leaks', () => {
   refused(() => sn.odeint(decay, sn.tensor([1], { dtype: 'int32' }), times), sn.DTypeError, /not int32/);
   refused(() => sn.odeint(decay, {}, times), sn.SinterError, /no tensor in y0/);
   refused(() => sn.odeint(decay, y, times, { method: 'euler' }), sn.SinterError, /no method "euler"/);
+  for (const bad of [{ rtol: -1 }, { atol: -1e-8 }]) refused(() => sn.odeint(decay, y, times, bad), sn.SinterError, /odeint: rtol is .*, expected 0 or more/);
   refused(() => sn.odeint(decay, y, times, { maxSteps: 0 }), sn.SinterError, /maxSteps is 0/);
   const before = sn.memory().tensors;
   sn.dispose(sn.odeint(decay, y, times));
