@@ -57,6 +57,13 @@ for (const method of METHODS) {
   });
 }
 
+test('newton crosses where a function is straight', () => {
+  const huber = (x) => sn.where(sn.abs(x).less(1), x.square().mul(0.5), sn.abs(x).sub(0.5)).sum();
+  const { x, converged } = sn.minimize(huber, f64([5, -20]), { method: 'newton' });
+  assertClose(x, [0, 0], 1e-5);
+  assert.equal(converged.item(), 1);
+});
+
 test('newton leaves a saddle where the Hessian is not positive', () => {
   const f = (x) => x.take(0).pow(4).sub(x.take(0).square().mul(2)).add(x.take(1).square());
   const { x, value } = sn.minimize(f, f64([0.1, 1]), { method: 'newton' });
