@@ -171,6 +171,24 @@ test('widths of padding as PyTorch computes them are known while a program is co
   assert.deepEqual(sn.jit((x) => model.apply({}, { x }).y)(sn.tensor([[5, 6]])).toArray(), [[0, 5, 6, 0, 0]]);
 });
 
+test('the least and the greatest of known numbers, of two or of several, and along an axis', () => {
+  const want = { Min: [3, 2], Max: [4, 7], ReduceMin: [3], ReduceMax: [7] };
+  for (const [type, sign] of [[7, 1], [7, -1], [1, -0.125]]) {
+    const known = (name, values) => file.tensor(name, type, [2], values.map((v) => v * sign));
+    const model = onnx.load(file.model({
+      nodes: [...['Min', 'Max'].map((op) => file.node(op, ['a', 'b'], [op])), ...['ReduceMin', 'ReduceMax'].map((op) => file.node(op, ['a'], [op]))],
+      initializers: [known('a', [3, 7]), known('b', [4, 2])],
+      outputs: Object.keys(want).map((op) => file.value(op, type, [want[op].length])),
+    }));
+    const got = model.run({});
+    for (const op of Object.keys(want)) {
+      const name = sign > 0 ? op : op.replace(/Min|Max/, (each) => (each === 'Min' ? 'Max' : 'Min'));
+      assert.deepEqual([...got[name].dataSync()], want[op].map((v) => v * sign), `${name} of type ${type}`);
+    }
+    model.dispose();
+  }
+});
+
 test('what is counted by values is computed op by op, and refused where a function is traced', () => {
   const model = onnx.load(file.model({
     nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],

@@ -77,10 +77,11 @@ const binary =
     return known(type ?? x!.type, shape, a.map((value, i) => rounded(type ?? x!.type, f(value, b[i]!, isWhole))));
   };
 
-const variadic =
-  (f: (a: number, b: number) => number): Rule =>
-  (n, x) =>
-    x.slice(1).reduce<Value | null>((a, b) => a && (binary(f)(n, [a, b]) as Value | null), x[0]!);
+/** Of two arguments alone, since Math.min takes whatever else it is given. */
+const variadic = (f: (a: number, b: number) => number): Rule => {
+  const two = binary((a, b) => f(a, b));
+  return (n, x) => x.slice(1).reduce<Value | null>((a, b) => a && (two(n, [a, b]) as Value | null), x[0]!);
+};
 
 const test = (f: (a: number, b: number) => boolean): Rule => binary((a, b) => Number(f(a, b)), BOOL);
 
@@ -97,7 +98,7 @@ const reduction =
   (n, [x, given]) => {
     const named = given ? given.numbers : n.ints('axes');
     if (x!.rank > 1 || (named?.length === 0 && n.flag('noop_with_empty_axes'))) return null;
-    const value = x!.numbers.reduce(f, start);
+    const value = x!.numbers.reduce((a, b) => f(a, b), start);
     return known(x!.type, n.flag('keepdims', true) && x!.rank ? [1] : [], [rounded(x!.type, value)]);
   };
 
