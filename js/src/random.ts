@@ -98,7 +98,7 @@ export function splitKeys(key: Tensor, count = 2): Tensor[] {
   });
 }
 
-/** A new key from a key and a number, e.g. of an epoch. */
+/** A new key from a key and a number, e.g. of an epoch: as in JAX, number `data` of those that split makes of the key. */
 export function foldIn(key: Tensor, data: number | Tensor): Tensor {
   return tidy(() => {
     if (!(data instanceof Tensor) && !Number.isSafeInteger(data)) {
@@ -164,14 +164,15 @@ const TAIL = [
   1.00167406, 2.83297682,
 ];
 
-function erfinv(x: Tensor): Tensor {
+/** sqrt(2) erfinv(x): a standard normal number is below it, and above its negative, with probability x. */
+function normalOf(x: Tensor): Tensor {
   const w = ops.neg(ops.log1p(ops.neg(x.mul(x))));
   const isCentral = w.less(full([], 5));
   const t = ops.where(isCentral, w.sub(full([], 2.5)), ops.sqrt(w).sub(full([], 3)));
   const coefficient = (i: number): Tensor => ops.where(isCentral, full([], CENTRAL[i]!), full([], TAIL[i]!));
   let p = coefficient(0);
   for (let i = 1; i < CENTRAL.length; i++) p = coefficient(i).add(p.mul(t));
-  return p.mul(x);
+  return p.mul(x).mul(full([], Math.SQRT2));
 }
 
 /** The float32 next to -1, toward 0: erfinv(-1) is infinite. */
@@ -180,10 +181,7 @@ const ABOVE_MINUS_ONE = -1 + 2 ** -24;
 /** float32 of the standard normal distribution. */
 export function normal(key: Tensor, shape: readonly number[] = [], ...extra: []): Tensor {
   refuseExtra('random.normal', extra, 'scale and shift the result: normal(key, shape).mul(std).add(mean)');
-  return tidy(() => {
-    const x = drawUniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 }, 'random.normal');
-    return erfinv(x).mul(full([], Math.SQRT2));
-  });
+  return tidy(() => normalOf(drawUniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 }, 'random.normal')));
 }
 
 /** erf(sqrt(2)): the share of a normal distribution within 2 of its mean. */
@@ -193,7 +191,7 @@ const WITHIN_TWO = 0.9544997;
 export const truncatedNormal = (key: Tensor, shape: readonly number[] = []): Tensor =>
   tidy(() => {
     const x = drawUniform(key, shape, { minval: -WITHIN_TWO, maxval: WITHIN_TWO }, 'random.truncatedNormal');
-    return ops.minimum(ops.maximum(erfinv(x).mul(full([], Math.SQRT2)), full([], -2)), full([], 2));
+    return ops.minimum(ops.maximum(normalOf(x), full([], -2)), full([], 2));
   });
 
 /** bool, true with probability p, which broadcasts to shape, by default p's own. */
