@@ -172,7 +172,7 @@ function damped(modelAt: (x: Tensor) => Model, valueAt: (x: Tensor) => Tensor, a
       const diagonal = abs(state.a.mul(unit).sum({ axis: 1 }));
       const most = diagonal.max();
       // Where f has no curvature at all, steps go down its slope.
-      const scales = maximum(diagonal, where(most.greater(0), most.mul(1e-6), 1).astype(dtype));
+      const scales = maximum(diagonal, where(most.greater(0), most.mul(1e-6), 1));
       const x = state.x.add(solve(state.a.add(unit.mul(scales.mul(state.lambda))), state.g.neg()));
       const helps = valueAt(x).less(state.value);
       const before: Model = { value: state.value, g: state.g, a: state.a };

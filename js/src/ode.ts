@@ -186,7 +186,7 @@ export function odeint<Y, A = undefined>(
   checkChoice(op, 'method', method, ['rk4', 'dopri5']);
   checkInteger(op, 'steps', steps, 1);
   checkInteger(op, 'maxSteps', maxSteps, 1);
-  if (rtol < 0 || atol < 0) throw new SinterError('argument', op, `rtol is ${rtol} and atol ${atol}, expected 0 or more`);
+  if (rtol < 0 || atol < 0) throw new SinterError('argument', op, `rtol is ${rtol}, atol is ${atol}, expected 0 or more`);
   return tidyTraced(() => {
     const entered = enter(op, y0);
     const times = ts instanceof Tensor ? ts : tensor(ts, { dtype: entered.tensors.some((t) => t.dtype === 'float64') ? 'float64' : 'float32' });
