@@ -189,6 +189,14 @@ test('the least and the greatest of known numbers, of two or of several, and alo
   }
 });
 
+test('a sum over no axes of known numbers is these, where the file says so', () => {
+  const sum = (...more) => file.model({
+    nodes: [file.node('ReduceSum', ['a'], ['y'], ...more)], initializers: [file.tensor('a', 7, [3], [1, 2, 4])], outputs: [file.value('y', 7, ['n'])],
+  });
+  assert.deepEqual(onnx.load(sum(file.attribute('noop_with_empty_axes', 1))).run({}).y.toArray(), [1, 2, 4]);
+  assert.deepEqual(onnx.load(sum()).run({}).y.toArray(), [7]);
+});
+
 test('what is counted by values is computed op by op, and refused where a function is traced', () => {
   const model = onnx.load(file.model({
     nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],

@@ -97,7 +97,7 @@ const reduction =
   (f: (a: number, b: number) => number, start: number): Rule =>
   (n, [x, given]) => {
     const named = given ? given.numbers : n.ints('axes');
-    if (x!.rank > 1 || (named?.length === 0 && n.flag('noop_with_empty_axes'))) return null;
+    if (x!.rank > 1 || (!named?.length && n.flag('noop_with_empty_axes'))) return null;
     const value = x!.numbers.reduce((a, b) => f(a, b), start);
     return known(x!.type, n.flag('keepdims', true) && x!.rank ? [1] : [], [rounded(x!.type, value)]);
   };
