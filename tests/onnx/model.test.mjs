@@ -197,6 +197,20 @@ test('a sum over no axes of known numbers is these, where the file says so', () 
   assert.deepEqual(onnx.load(sum()).run({}).y.toArray(), [7]);
 });
 
+test('the activations of both directions of a recurrent layer have their own parameters', () => {
+  const outputs = (activations, alpha, beta) => onnx.load(file.model({
+    nodes: [file.node('RNN', ['x', 'w', 'r'], ['y'], file.attribute('hidden_size', 1), file.attribute('direction', 'bidirectional'),
+      file.attribute('activations', activations), file.attribute('activation_alpha', Float32Array.from(alpha)), file.attribute('activation_beta', Float32Array.from(beta)))],
+    initializers: [file.tensor('w', 1, [2, 1, 1], [1, 1]), file.tensor('r', 1, [2, 1, 1], [0, 0])],
+    inputs: [file.value('x', 1, [1, 1, 1])],
+    outputs: [file.value('y', 1, [1, 2, 1, 1])],
+  })).run({ x: [[[-1]]] }).y.dataSync();
+  close([...outputs(['LeakyRelu', 'LeakyRelu'], [0.25, 0.5], [])], [-0.25, -0.5]);
+  close([...outputs(['Affine', 'HardSigmoid'], [2, 0.25], [0.5, 0.75])], [-1.5, 0.5]);
+  close([...outputs(['ThresholdedRelu', 'ThresholdedRelu'], [-2, 0], [])], [-1, 0]);
+  close([...outputs(['Tanh', 'ScaledTanh'], [3], [0.5])], [Math.tanh(-1), 3 * Math.tanh(-0.5)]);
+});
+
 test('what is counted by values is computed op by op, and refused where a function is traced', () => {
   const model = onnx.load(file.model({
     nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],

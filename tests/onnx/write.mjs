@@ -27,7 +27,10 @@ const dim = (size) => field(1, typeof size === 'number' ? field(1, size) : field
 export const value = (name, type, shape) =>
   message(field(1, name), field(2, field(1, message(field(1, type), field(2, message(...shape.map(dim)))))));
 
+/** An attribute: a number, a text, a list of whole numbers or of texts, floats as a Float32Array; or how another is written. */
 export const attribute = (name, given) => {
+  if (given instanceof Float32Array) return field(5, message(field(1, name), ...Array.from(given, (each) => float(7, each)), field(20, 6)));
+  if (Array.isArray(given) && typeof given[0] === 'string') return field(5, message(field(1, name), ...given.map((each) => field(9, each)), field(20, 8)));
   if (Array.isArray(given)) return field(5, message(field(1, name), ...given.map((each) => field(8, each)), field(20, 7)));
   if (typeof given === 'number') return field(5, message(field(1, name), field(3, given), field(20, 2)));
   if (typeof given === 'string') return field(5, message(field(1, name), field(4, given), field(20, 3)));

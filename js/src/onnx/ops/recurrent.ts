@@ -7,46 +7,59 @@ import type { Value } from '../value.js';
 
 type Activation = (x: Tensor) => Tensor;
 
-/** The activations of a direction, by their names; alpha and beta are handed out in order. */
-function activationsOf(n: Node, names: readonly string[], direction: number): Activation[] {
-  const given = n.texts('activations');
-  const chosen = given?.length ? given.slice(direction * names.length, (direction + 1) * names.length) : names;
-  const [alphas, betas] = [n.floats('activation_alpha') ?? [], n.floats('activation_beta') ?? []];
-  let [nextAlpha, nextBeta] = [0, 0];
-  const alpha = (otherwise: number): number => alphas[nextAlpha++] ?? otherwise;
-  const beta = (otherwise: number): number => betas[nextBeta++] ?? otherwise;
-  return chosen.map((name): Activation => {
-    switch (name.toLowerCase()) {
-      case 'sigmoid':
-        return sn.sigmoid;
-      case 'tanh':
-        return sn.tanh;
-      case 'relu':
-        return (x) => sn.maximum(x, 0);
-      case 'affine': {
-        const [a, b] = [alpha(1), beta(0)];
-        return (x) => sn.add(sn.mul(x, a), b);
-      }
-      case 'leakyrelu': {
-        const a = alpha(0.01);
-        return (x) => sn.where(sn.less(x, 0), sn.mul(x, a), x);
-      }
-      case 'hardsigmoid': {
-        const [a, b] = [alpha(0.2), beta(0.5)];
-        return (x) => sn.clip(sn.add(sn.mul(x, a), b), 0, 1);
-      }
-      case 'softsign':
-        return (x) => sn.div(x, sn.add(sn.abs(x), 1));
-      case 'softplus':
-        return sn.softplus;
-      case 'elu': {
-        const a = alpha(1);
-        return (x) => sn.where(sn.greater(x, 0), x, sn.mul(sn.expm1(sn.minimum(x, 0)), a));
-      }
-      default:
-        throw new UnsupportedError('onnx', `${n.where}: activation ${name}`);
+/** An activation by its name; alpha and beta give its next parameters, or what they are otherwise. */
+function activation(n: Node, name: string, alpha: (otherwise: number) => number, beta: (otherwise: number) => number): Activation {
+  switch (name.toLowerCase()) {
+    case 'sigmoid':
+      return sn.sigmoid;
+    case 'tanh':
+      return sn.tanh;
+    case 'relu':
+      return (x) => sn.maximum(x, 0);
+    case 'affine': {
+      const [a, b] = [alpha(1), beta(0)];
+      return (x) => sn.add(sn.mul(x, a), b);
     }
-  });
+    case 'leakyrelu': {
+      const a = alpha(0.01);
+      return (x) => sn.where(sn.less(x, 0), sn.mul(x, a), x);
+    }
+    case 'thresholdedrelu': {
+      const a = alpha(1);
+      return (x) => sn.where(sn.greaterEqual(x, a), x, 0);
+    }
+    case 'scaledtanh': {
+      const [a, b] = [alpha(1), beta(1)];
+      return (x) => sn.mul(sn.tanh(sn.mul(x, b)), a);
+    }
+    case 'hardsigmoid': {
+      const [a, b] = [alpha(0.2), beta(0.5)];
+      return (x) => sn.clip(sn.add(sn.mul(x, a), b), 0, 1);
+    }
+    case 'softsign':
+      return (x) => sn.div(x, sn.add(sn.abs(x), 1));
+    case 'softplus':
+      return sn.softplus;
+    case 'elu': {
+      const a = alpha(1);
+      return (x) => sn.where(sn.greater(x, 0), x, sn.mul(sn.expm1(sn.minimum(x, 0)), a));
+    }
+    default:
+      throw new UnsupportedError('onnx', `${n.where}: activation ${name}`);
+  }
+}
+
+/** The activations of each direction; their parameters are handed out in order, through all directions. */
+function activationsOf(n: Node, names: readonly string[], directions: number): Activation[][] {
+  const given = n.texts('activations');
+  const chosen = given?.length ? given : Array.from({ length: directions }, () => names).flat();
+  const inTurn = (list: readonly number[] = []): ((otherwise: number) => number) => {
+    let next = 0;
+    return (otherwise) => list[next++] ?? otherwise;
+  };
+  const [alpha, beta] = [inTurn(n.floats('activation_alpha')), inTurn(n.floats('activation_beta'))];
+  const all = chosen.map((name) => activation(n, name, alpha, beta));
+  return Array.from({ length: directions }, (_, d) => all.slice(d * names.length, (d + 1) * names.length));
 }
 
 /** The weights of one direction. */
@@ -122,10 +135,11 @@ const recurrent = (kind: keyof typeof KINDS): Op => ({
     const limit = n.float('clip');
     const clip: Activation = limit > 0 ? (t) => sn.clip(t, -limit, limit) : (t) => t;
     const length = lengths ? sn.reshape(lengths.t, [-1, 1]) : null;
+    const activations = activationsOf(n, names, directions);
     const all = Array.from({ length: directions }, (_, d) => {
       const bias = b ? ofDirection(b, d) : null;
       const part = (k: number): Tensor | null => bias && sn.slice(bias, [k * gates * size], [gates * size]);
-      const cell: Cell = { size, recurrent: ofDirection(r!, d), bias: part(1), peepholes: peepholes ? ofDirection(peepholes, d) : null, f: activationsOf(n, names, d), clip };
+      const cell: Cell = { size, recurrent: ofDirection(r!, d), bias: part(1), peepholes: peepholes ? ofDirection(peepholes, d) : null, f: activations[d]!, clip };
       const product = sn.matmul(xs, sn.transpose(ofDirection(w!, d)));
       const given = part(0) ? sn.add(product, part(0)!) : product;
       const first = Array.from({ length: states }, (_, k) => {
