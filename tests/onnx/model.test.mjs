@@ -211,6 +211,17 @@ test('the activations of both directions of a recurrent layer have their own par
   close([...outputs(['Tanh', 'ScaledTanh'], [3], [0.5])], [Math.tanh(-1), 3 * Math.tanh(-0.5)]);
 });
 
+test('a transposed convolution with windows smaller than its strides begins with the first element', () => {
+  const outputs = (...more) => [...onnx.load(file.model({
+    nodes: [file.node('ConvTranspose', ['x', 'w'], ['y'], file.attribute('strides', [3]), ...more)],
+    initializers: [file.tensor('w', 1, [1, 1, 1], [1])],
+    inputs: [file.value('x', 1, [1, 1, 2])],
+    outputs: [file.value('y', 1, [1, 1, 'n'])],
+  })).run({ x: [[[1, 2]]] }).y.dataSync()];
+  for (const mode of ['SAME_UPPER', 'SAME_LOWER']) assert.deepEqual(outputs(file.attribute('auto_pad', mode)), [1, 0, 0, 2, 0, 0]);
+  assert.deepEqual(outputs(file.attribute('output_shape', [6])), [1, 0, 0, 2, 0, 0]);
+});
+
 test('what is counted by values is computed op by op, and refused where a function is traced', () => {
   const model = onnx.load(file.model({
     nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],

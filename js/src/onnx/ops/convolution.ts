@@ -65,7 +65,7 @@ const conv: Op = {
   },
 };
 
-/** What of a transposed convolution is cut off at each end, so that it has the size that is asked for. */
+/** What of a transposed convolution is cut off at each end, so that it has the size that is asked for; negative: what is added. */
 function transposedPads(n: Node, shape: readonly number[], { window, strides, dilation, padding, axes }: Windows, extra: readonly number[]): Pairs {
   const wanted = n.ints('output_shape')?.slice(-axes);
   const mode = n.text('auto_pad', 'NOTSET');
@@ -73,8 +73,10 @@ function transposedPads(n: Node, shape: readonly number[], { window, strides, di
   return window.map((size, i) => {
     const full = strides[i]! * (shape[i + 2]! - 1) + extra[i]! + (size - 1) * dilation[i]! + 1;
     const all = full - (wanted?.[i] ?? shape[i + 2]! * strides[i]!);
-    const less = Math.floor(all / 2);
-    return mode === 'SAME_UPPER' ? [less, all - less] : [all - less, less];
+    // What is missing comes behind, as in TensorFlow, whose windows may be smaller than their strides.
+    const half = Math.max(all, 0) / 2;
+    const before = mode === 'SAME_UPPER' ? Math.floor(half) : Math.ceil(half);
+    return [before, all - before];
   });
 }
 
