@@ -114,7 +114,7 @@ function lbfgs(both: (x: Tensor) => [Tensor, Tensor], at: Place, goes: Goes): Pl
     goes,
     (state: Memory) => {
       const d = direction(state);
-      const first = where(state.steps.equal(0), minimum(abs(d).sum().reciprocal(), 1), 1).astype(dtype);
+      const first = where(state.steps.equal(0), minimum(abs(d).sum().reciprocal(), 1), 1);
       const found = search(both, state, d, first);
       const helps = found.done.logicalOr(found.value.less(state.value));
       const s = d.mul(found.t);
@@ -130,7 +130,7 @@ function lbfgs(both: (x: Tensor) => [Tensor, Tensor], at: Place, goes: Goes): Pl
         stalled: helps.logicalNot(),
         s: push(state.s, s),
         y: push(state.y, y),
-        rho: push(state.rho, where(counts, product.reciprocal(), 0).astype(dtype)),
+        rho: push(state.rho, where(counts, product.reciprocal(), 0)),
         scale: where(counts, product.div(dot(y, y)), state.scale),
       };
     },

@@ -101,8 +101,8 @@ export function splitKeys(key: Tensor, count = 2): Tensor[] {
 /** A new key from a key and a number, e.g. of an epoch: as in JAX, number `data` of those that split makes of the key. */
 export function foldIn(key: Tensor, data: number | Tensor): Tensor {
   return tidy(() => {
-    if (!(data instanceof Tensor) && !Number.isSafeInteger(data)) {
-      throw new SinterError('argument', 'random.foldIn', `${shown(data)}, expected a whole number or a tensor`);
+    if (data instanceof Tensor ? data.size !== 1 : !Number.isSafeInteger(data)) {
+      throw new SinterError('argument', 'random.foldIn', `${shown(data)}, expected a whole number or a tensor of one`);
     }
     const word = typeof data === 'number' ? int(data) : data.astype('int32');
     const [a, b] = threefry(wordsOf(key, 'random.foldIn'), [int(0), word]);

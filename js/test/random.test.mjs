@@ -83,6 +83,7 @@ test('implicit keys start from a seed and never repeat', () => {
 
 test('bad keys and seeds', () => {
   assertThrows(() => random.key(1.5), sn.SinterError, { code: 'argument' });
+  assertThrows(() => random.foldIn(random.key(0), sn.tensor([1, 2])), sn.SinterError, { op: 'random.foldIn', message: /a whole number or a tensor of one/ });
   assertThrows(() => random.uniform(sn.zeros([2]), [3]), sn.ShapeError, { op: 'random.uniform' });
   assertThrows(() => random.uniform(sn.zeros([3], { dtype: 'int32' })), sn.ShapeError);
 });
