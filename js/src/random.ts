@@ -136,7 +136,7 @@ function unit(key: Tensor, shape: readonly number[], op: string): Tensor {
   return bitcast(ops.bitwiseOr(mantissa, int(0x3f800000)), 'float32').sub(full([], 1));
 }
 
-/** float32, evenly in [minval, maxval). */
+/** float32, evenly in [minval, maxval), which span less than 3.4e38; where they are close, rounding may give maxval, as in JAX. */
 export const uniform = (key: Tensor, shape: readonly number[] = [], options?: UniformOptions): Tensor =>
   drawUniform(key, shape, readOptions('random.uniform', options, UNIFORM), 'random.uniform');
 
