@@ -106,6 +106,8 @@ describe('the program of the playground', () => {
     await page.waitForFunction(() => /\b24\b/.test(document.querySelector('[data-testid=kernel-code]').textContent), null, { timeout: PATIENCE_MS });
     await get('tab-training').click();
     await get('example-xor').click();
+    await says('story', /^Another line/); // as it was left
+    await get('revert').click();
     await says('story', /^A network 2 – 4 – 1/);
     await ready();
   });

@@ -5,7 +5,7 @@ import { checkProfile } from './given.js';
 
 /** For speedscope.app: a profile for each worker. */
 export function toSpeedscope(profile: Profile): Record<string, unknown> {
-  checkProfile('toSpeedscope', profile);
+  checkProfile('toSpeedscope', profile, ['workers', 'spans']);
   const { spans, workers, totalMs } = profile;
   const names = [...new Set(spans.map(({ name }) => name))];
   const frame = new Map(names.map((name, i) => [name, i]));

@@ -140,7 +140,7 @@ function changesOf({ profile, roof, spent, kernels }: Found): Change[] {
 /** What a profile says, in words. */
 export function report(profile: Profile, options?: ReportOptions): ProfileReport {
   const op = 'report';
-  checkProfile(op, profile);
+  checkProfile(op, profile, ['kernels', 'workers']);
   const { roof = roofOf(profile.kernels) } = internals.readOptions(op, options, OPTIONS);
   for (const rate of [roof.gflops, roof.gbps]) internals.checkNumber(op, 'a rate of the roof', rate);
   const found = find(profile, roof);

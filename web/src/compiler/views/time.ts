@@ -2,7 +2,6 @@
 // view and a roofline. Everything is linked to the selection.
 
 import { boundOf, report as reportOf, type Change, type ProfileReport, type Roof } from 'sinter/report';
-import { median } from '../experiment.ts';
 import { create, element, setText } from '../../views/dom.ts';
 import { download } from '../../views/download.ts';
 import { bytes, plural, scaled, significant } from '../../views/format.ts';
@@ -19,6 +18,16 @@ import { GAPS, Lanes, type Found } from '../timeline/slices.ts';
 
 /** So many runs are recorded: enough to see how they differ. */
 const RUNS = 20;
+
+const mean = (times: readonly number[]): number => times.reduce((sum, each) => sum + each, 0) / (times.length || 1);
+
+/** The mean of the middle half: a busy machine holds single runs up. Of what is short for the page's clock most times are 0,
+ *  and the mean of all says more. */
+function usual(times: readonly number[]): number {
+  const quarter = times.length >> 2;
+  const middle = [...times].sort((a, b) => a - b).slice(quarter, times.length - quarter);
+  return mean(middle) || mean(times);
+}
 
 export interface TimeOf {
   lab(): Lab;
@@ -117,8 +126,8 @@ export class TimeView {
     this.light(this.selection.lit?.kernels ?? null);
   }
 
-  /** Per kernel of the program its time in a run, from the first thread's begin to the last one's end: the median of all
-   *  runs, as a busy machine holds single ones up. */
+  /** Per kernel of the program its time in a run, from the first thread's begin to the last one's end: that of usual
+   *  runs. */
   private msOfKernels(data: Profiled): number[] {
     return this.usualTimes(data).kernels;
   }
@@ -149,7 +158,6 @@ export class TimeView {
       outside.push(Math.max(0, runs[run + 1] - runs[run] - inside));
       if (run + 2 < runs.length) between.push(runs[run + 2] - runs[run + 1]);
     }
-    const usual = (times: readonly number[]): number => (times.length === 0 ? 0 : median(times));
     return { kernels: found.map(usual), dispatch: usual(outside), host: usual(between) };
   }
 
