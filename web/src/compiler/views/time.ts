@@ -176,7 +176,7 @@ export class TimeView {
     for (const row of data.kernels) if (!known.has(`${row.kind} ${row.name}`)) rows.push({ ...row, ms: row.ms / runs, calls: row.calls / runs });
     const workers = data.workers.map((worker) => ({ ...worker, gaps: { waiting: worker.gaps.waiting / runs, dispatch, compile: 0, host } }));
     const totalMs = rows.reduce((sum, row) => sum + row.ms, dispatch + host);
-    return { totalMs, kernels: rows, workers, spans: [] } as unknown as Parameters<typeof reportOf>[0];
+    return { totalMs, kernels: rows, workers } as unknown as Parameters<typeof reportOf>[0];
   }
 
   /** The kernel of a slice; null: it is inside of a loop. */
