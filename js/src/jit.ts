@@ -289,6 +289,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
       const made = traceWith(flat, flags);
       made.program.compile();
       tell(call, flat);
+      recent = null; // what is kept now may take the place of its program
       return made;
     });
     return { flags, compiled };
@@ -306,6 +307,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
       await made.program.compileInTurns();
       if (cache.has(key)) return release(made); // a call has come first
       cache.add(key, made);
+      recent = null;
       tell(call, flat);
     } finally {
       for (const t of own) t.dispose();

@@ -203,6 +203,13 @@ for (const [name, one, other] of DIFFERENT) {
   });
 }
 
+test('the program of the last call is made again where others have taken its place', async () => {
+  const f = sn.jit(({ w }) => w.add(1));
+  assert.deepEqual(f({ w: x }).toArray(), [2, 3, 4]);
+  for (let n = 10; n < 80; n++) await f.compile({ w: sn.ones([n]) });
+  assert.deepEqual(f({ w: x }).toArray(), [2, 3, 4]);
+});
+
 test('NaN among the arguments is one static value, and fields have no order', () => {
   const f = sn.jit(({ w, k }) => w.mul(k));
   for (const tree of [{ w: x, k: NaN }, { k: NaN, w: x }]) f(tree);
