@@ -29,7 +29,7 @@ typedef struct sn_control_step {
   bool (*ready)(const void *module);
   sn_serial_code *const *code; /* where it stands once it is ready */
   void *owner;                 /* the backend's own */
-  double unclocked;            /* as in sn_run_place, when it ended */
+  double unclocked; /* as in sn_run_place, when it ended */
   /* From where it was interrupted, or from its beginning; false: interrupted again. */
   bool (*run)(struct sn_control_step *step, const sn_run *run, bool begins, double until,
               sn_status *status);

@@ -11,9 +11,9 @@ typedef struct finder {
   const sn_program_code *program;
   const sn_kernel *kernels;
   sn_waves *out;
-  sn_value_set set;
-  uint32_t
-      *values; /* of the wave's kernels, one after the other; of each first those that it writes */
+  sn_value_set set; /* of the kernel at hand */
+  /* Of the wave's kernels, one after the other; of each first those that it writes. */
+  uint32_t *values;
   size_t n_values;
   size_t ends[SN_WAVE_MOST], writes_end[SN_WAVE_MOST];
 } finder;
@@ -76,21 +76,30 @@ static uint32_t find_wave(finder *f, size_t k, size_t *shared) {
   return 1;
 }
 
+static sn_status find_waves(finder *f, sn_arena *scratch) {
+  const size_t n_values = f->program->groups.n_values;
+  SN_TRY(sn_value_set_init(&f->set, scratch, &f->program->groups));
+  SN_TRY(sn_arena_alloc(scratch, SN_WAVE_MOST * n_values, sizeof *f->values, (void **)&f->values));
+  for (size_t k = 0; k < f->program->n_steps; k += f->out->lengths[k]) {
+    size_t bytes = 0;
+    f->out->lengths[k] = find_wave(f, k, &bytes);
+    if (bytes > f->out->bytes) f->out->bytes = bytes;
+  }
+  return SN_OK;
+}
+
 sn_status sn_waves_find(sn_arena *arena, const sn_program_code *program, const sn_kernel *kernels,
                         sn_waves *out) {
   finder f = {.program = program, .kernels = kernels, .out = out};
-  const size_t n = program->n_steps, n_values = program->groups.n_values;
+  const size_t n = program->n_steps;
   *out = (sn_waves){0};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *out->lengths, (void **)&out->lengths));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *out->shared, (void **)&out->shared));
-  SN_TRY(sn_value_set_init(&f.set, arena, &program->groups));
-  SN_TRY(sn_arena_alloc(arena, SN_WAVE_MOST * n_values, sizeof *f.values, (void **)&f.values));
-  for (size_t k = 0; k < n; k += out->lengths[k]) {
-    size_t bytes = 0;
-    out->lengths[k] = find_wave(&f, k, &bytes);
-    if (bytes > out->bytes) out->bytes = bytes;
-  }
-  return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = find_waves(&f, &scratch);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 /* ---- running them ---------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* waves.h - kernels that run side by side.
  *
  * A wave is a row of neighbours in a program's order none of which writes what another touches: they may run in
- * any order, and at once. One dispatch then does for all of them what would be one for each, and kernels too
- * small for all workers get them together. A unit of a wave is a slice of every kernel, so that a worker stays
- * with the part of the data that it has in its cache.
+ * any order, and at once. One dispatch for each stage then does for all of them what would be one for each, and
+ * kernels too small for all workers get them together. A worker's share is the same part of every kernel, so that
+ * it stays with what it has in its cache; chunks of it are slices of one kernel.
  *
- * Each kernel has its part of the memory that workers share to itself; a worker's own memory is used by one unit
+ * Each kernel has its part of the memory that workers share to itself; a worker's own memory is used by one chunk
  * at a time. Results are the same to the bit, as units are. */
 #ifndef SN_RUN_WAVES_H
 #define SN_RUN_WAVES_H
