@@ -25,7 +25,7 @@ import { ExampleChoice } from './views/example-choice.ts';
 import { download } from './views/download.ts';
 import { element, setText } from './views/dom.ts';
 import { FailureBar } from './views/failure-bar.ts';
-import { count } from './views/format.ts';
+import { beginningOf, count } from './views/format.ts';
 import { InsideSwitch } from './views/inside-switch.ts';
 import { bindKeys } from './views/keys.ts';
 import { nextTask } from './views/tasks.ts';
@@ -470,7 +470,7 @@ async function begin(): Promise<void> {
     if (text !== null) return shown.bring({ name: FIRST, text, settings: {}, isTrusted: true });
     if (await open()) return;
     await shown.choose(name, askedSettings());
-    if (name !== asked) throw new Error(`there is no program ${asked.slice(0, 40)}; this is ${shown.entry.title}`);
+    if (name !== asked) throw new Error(`there is no program ${beginningOf(asked)}; this is ${shown.entry.title}`);
   } catch (error) {
     sayOfAddress(error);
     if (shown.program === null) await shown.choose(name);

@@ -1,12 +1,11 @@
 // What the page's address says of the tab: the equation, and points that a visitor has moved, so that a link to them can
 // be handed on. Points that are drawn by chance are not written down.
 
+import { beginningOf } from '../views/format.ts';
 import { isEquation, type EquationName } from './equations.ts';
 
 /** A point that is dragged changes the address once it has rested for so long. */
 const REST_MS = 300;
-/** Of a name that is not known. */
-const MOST_SAID = 40;
 
 function change(by: (query: URLSearchParams) => void): void {
   const query = new URLSearchParams(location.search);
@@ -25,7 +24,7 @@ export class Address {
   /** The beginning of what is asked for, where it is no equation. */
   get unknown(): string | null {
     const asked = new URLSearchParams(location.search).get('equation');
-    return asked === null || isEquation(asked) ? null : asked.slice(0, MOST_SAID);
+    return asked === null || isEquation(asked) ? null : beginningOf(asked);
   }
 
   /** As Points.text writes them; null: none. */

@@ -1,14 +1,13 @@
 // What the page's address says of the tab: its page, the automaton's target with its settings, the example or the text of
 // rules. Nothing in it is believed; what is left out has its default.
 
+import { beginningOf } from '../views/format.ts';
 import { readPicture, writePicture } from './automaton/pictures.ts';
 import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
 
 /** A text that is longer does not fit into addresses. */
 const MOST_TEXT = 4000;
-/** Of a name that is not known. */
-const MOST_SAID = 40;
 
 export type LogicPage = 'automaton' | 'rules';
 
@@ -35,7 +34,7 @@ export const readPage = (): LogicPage => (query().get('logic') === 'rules' ? 'ru
 /** The beginning of what is asked for, where it is no page. */
 export const unknownPage = (): string | null => {
   const asked = query().get('logic');
-  return asked === null || asked === readPage() ? null : asked.slice(0, MOST_SAID);
+  return asked === null || asked === readPage() ? null : beginningOf(asked);
 };
 
 export const writePage = (page: LogicPage): void => put({ logic: page === 'rules' ? page : null });

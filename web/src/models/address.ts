@@ -1,10 +1,9 @@
 // What the page's address says of the tab: the model that the page makes. A visitor's own file is never in it.
 
+import { beginningOf } from '../views/format.ts';
 import type { Maker } from './protocol.ts';
 
 const NAME = 'model';
-/** Of a name that is not known. */
-const MOST_SAID = 40;
 
 export function askedModel(): Maker | null {
   const asked = new URLSearchParams(location.search).get(NAME);
@@ -14,7 +13,7 @@ export function askedModel(): Maker | null {
 /** The beginning of what is asked for, where it is no such model. */
 export function unknownModel(): string | null {
   const asked = new URLSearchParams(location.search).get(NAME);
-  return asked === null || askedModel() !== null ? null : asked.slice(0, MOST_SAID);
+  return asked === null || askedModel() !== null ? null : beginningOf(asked);
 }
 
 export function writeModel(which: Maker | null): void {

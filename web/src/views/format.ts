@@ -5,6 +5,9 @@ let whole: Intl.NumberFormat | null = null;
 
 export const NONE = '–';
 
+/** As much as is said of a name in an address, which may be any text. */
+export const beginningOf = (name: string): string => name.slice(0, 40);
+
 export function count(value: number): string {
   whole ??= new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
   return whole.format(value);

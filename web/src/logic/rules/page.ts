@@ -4,7 +4,7 @@ import { ProblemError } from '../../compiler/rpc.ts';
 import { Editor } from '../../compiler/views/editor.ts';
 import type { Problem } from '../../compiler/protocol.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
-import { count, milliseconds, plural, withHint } from '../../views/format.ts';
+import { beginningOf, count, milliseconds, plural, withHint } from '../../views/format.ts';
 import { readRules, writeRules, type AskedRules } from '../address.ts';
 import type { Surroundings } from '../tab.ts';
 import { TITLES, generations, type Example } from './examples.ts';
@@ -104,7 +104,7 @@ export class RulesPage {
     const { example, text, semantics, temperature } = readRules();
     const first = this.examples.some(({ name }) => name === example) ? example! : FIRST;
     this.choose(first, { text, semantics, temperature });
-    if (example !== null && example !== first && text === null) this.around.address(`there is no example ${example.slice(0, 40)} of rules; this is ${TITLES[first]}`);
+    if (example !== null && example !== first && text === null) this.around.address(`there is no example ${beginningOf(example)} of rules; this is ${TITLES[first]}`);
   }
 
   private fillExamples(): void {
