@@ -2,6 +2,7 @@
  *   fma         multiply-adds of the widest vectors, fused
  *   muladd128   multiplies and adds of 128-bit vectors: the limit of WebAssembly without relaxed SIMD
  *   copy        memcpy of a block of 1M floats, bytes read and written
+ *   memory      memcpy of a block that no cache holds, likewise
  * The arithmetic runs in registers only, in enough independent chains to fill the units. */
 #ifndef SINTER_BENCH_MACHINE_H
 #define SINTER_BENCH_MACHINE_H
@@ -14,7 +15,7 @@
 
 #define MAX_THREADS 64
 #define MEASURE_MS 15.0
-enum { CHAINS = 12, ROUNDS = 20000, COPY_BYTES = 4 << 20 };
+enum { CHAINS = 12, ROUNDS = 20000, COPY_BYTES = 4 << 20, MEMORY_BYTES = 64 << 20 };
 
 typedef struct peak_thread {
   double (*measure)(void);
@@ -62,29 +63,31 @@ DEFINE_PEAK(muladd128, , vec128, MULTIPLY_ADD)
 DEFINE_PEAK(fma_avx2, __attribute__((target("avx2,fma"))), __m256, _mm256_fmadd_ps)
 DEFINE_PEAK(fma_avx512, __attribute__((target("avx512f"))), __m512, _mm512_fmadd_ps)
 
-static double fma_widest(void) {
+static inline double fma_widest(void) {
   if (__builtin_cpu_supports("avx512f")) return fma_avx512();
   if (__builtin_cpu_supports("fma")) return fma_avx2();
   return muladd128();
 }
 #else
-static double fma_widest(void) { return muladd128(); }
+static inline double fma_widest(void) { return muladd128(); }
 #endif
 
 static _Thread_local char *copy_from, *copy_to;
+static _Thread_local size_t copy_bytes;
 
 static double copy_once(void) {
-  memcpy(copy_to, copy_from, COPY_BYTES);
-  return 2.0 * COPY_BYTES;
+  memcpy(copy_to, copy_from, copy_bytes);
+  return 2.0 * (double)copy_bytes;
 }
 
-static inline double copy_bandwidth(void) {
-  copy_from = malloc(COPY_BYTES);
-  copy_to = malloc(COPY_BYTES);
+static double bandwidth_of(size_t bytes) {
+  copy_from = malloc(bytes);
+  copy_to = malloc(bytes);
+  copy_bytes = bytes;
   double rate = 0;
   if (copy_from && copy_to) {
-    memset(copy_from, 1, COPY_BYTES);
-    memset(copy_to, 1, COPY_BYTES);
+    memset(copy_from, 1, bytes);
+    memset(copy_to, 1, bytes);
     rate = rate_of(copy_once);
   }
   free(copy_from);
@@ -97,6 +100,9 @@ static void *peak_main(void *arg) {
   t->rate = t->measure();
   return NULL;
 }
+
+static inline double copy_bandwidth(void) { return bandwidth_of(COPY_BYTES); }
+static inline double memory_bandwidth(void) { return bandwidth_of(MEMORY_BYTES); }
 
 /* The sum over `threads` threads that measure at the same time. */
 static double machine_peak(double (*measure)(void), int threads) {

@@ -31,13 +31,14 @@ typedef struct sn_call_plan {
 typedef struct sn_blocks_plan {
   const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
-  bool few;           /* rows of x: blocks are multiplied as they are read */
-  bool tiles;         /* more of them, that are multiplied by code made at run time */
-  sn_quant_form form; /* of x for such code; SHORTS: there is none beside those */
+  bool few;           /* x has few rows: blocks are multiplied as they are read */
+  bool tiles;         /* x has more rows, and code made at run time multiplies tiles */
+  bool halves;        /* x has totals of half parts, too */
+  sn_quant_form form; /* of x for code made at run time, or that of `kernels` where there is none */
   int64_t unit;       /* rows of blocks */
-  /* of x, in shared memory behind its shorts */
-  size_t scales_offset, totals_offset, bytes_offset;
-  size_t unpacked_scales_offset; /* of rows of blocks, in worker memory behind their numbers */
+  /* in shared memory: scales of x, behind its numbers; its bytes, the first ones if `kernels` read bytes */
+  size_t scales_offset, bytes_offset;
+  size_t unpacked_scales_offset; /* of a tile, in worker memory behind its numbers */
 } sn_blocks_plan;
 
 /* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */

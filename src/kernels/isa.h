@@ -24,6 +24,10 @@ sn_isa_id sn_isa_detect(void);
 
 const char *sn_isa_name(sn_isa_id isa); /* "avx2" ... */
 
+/* Whether this machine adds four products of bytes in a lane by one instruction: VNNI beside AVX-512, dotprod beside NEON. Only
+ * of those two families of processors. */
+bool sn_isa_dots_bytes(void);
+
 /* Whether its strips and compiled kernels have the fused bits of math/expand_f32.inc at full speed. In WebAssembly the
  * engine tells, not the instruction set. */
 bool sn_isa_fuses(sn_isa_id isa);

@@ -11,3 +11,8 @@ sn_isa_id sn_isa_detect(void) {
   if (avx2 && avx512) return SN_ISA_AVX512;
   return avx2 ? SN_ISA_AVX2 : SN_ISA_SSE2;
 }
+
+bool sn_isa_dots_bytes(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni");
+}

@@ -6,8 +6,8 @@
  *   matmul_dequantized   1 stage    unit: a tile of a product (gemm.h) whose B is packed from blocks
  *
  * So in matmul_blocks each row of blocks comes from memory once, whatever the number of rows of x. For few of them it is
- * multiplied as it is read; for more of them four rows are unpacked at a time. Code made at run time does either where there
- * is some. */
+ * multiplied as it is read; for more of them some rows are unpacked at a time, a tile. Code made at run time does either where
+ * there is some. */
 #include "base/size.h"
 #include "kernels/kernel.h"
 #include "kernels/quant_rows.h"
@@ -37,17 +37,18 @@ static sn_blocks_shape shape_of(const sn_group *g) {
   return s;
 }
 
-/* Rows, of each of which `work` is done, by fours. */
-static int64_t rows_of_unit(int64_t work) {
-  const int64_t rows = UNIT_WORK / (work + 1) / SN_QUANT_ROWS * SN_QUANT_ROWS;
-  return rows > SN_QUANT_ROWS ? rows : SN_QUANT_ROWS;
+/* Rows of a unit that does `work` for each of them: whole tiles. */
+static int64_t rows_of_unit(int64_t work, int64_t tile) {
+  const int64_t rows = UNIT_WORK / (work + 1) / tile * tile;
+  return rows > tile ? rows : tile;
 }
 
-/* Bytes of rows of q with so many floats for each part. */
-static bool fits(int64_t rows, int64_t k, int64_t floats, size_t *q, size_t *all) {
+/* Bytes of rows of k quantised numbers, and of all with so many floats for each part behind them. */
+static bool fits(int64_t rows, int64_t k, sn_quant_form form, int64_t floats, size_t *q,
+                 size_t *all) {
   size_t numbers, scales;
   if (sn_size_mul_overflows((size_t)rows, (size_t)k, &numbers) ||
-      sn_size_mul_overflows(numbers, sizeof(int16_t), q) || !sn_size_round_up(*q, 64, q) ||
+      sn_size_mul_overflows(numbers, sn_quant_bytes(form, 1), q) || !sn_size_round_up(*q, 64, q) ||
       sn_size_mul_overflows(numbers / SN_PART, (size_t)floats * sizeof(float), &scales))
     return false;
   return !sn_size_add_overflows(*q, scales, all);
@@ -91,24 +92,25 @@ static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
   return fits ? SN_QUANT_BYTES : SN_QUANT_APART;
 }
 
-/* x in shared memory; in a worker's what it unpacks, if it has to. */
+/* x in the form that the kernels read, then its scales and totals, then x in the other form if code made at run time reads
+ * that; in a worker's memory a tile, if it makes one. */
 static bool plan_product(sn_kernel *kernel) {
   sn_blocks_plan *p = kernel->blocks;
+  const sn_quant_kernels *kernels = p->kernels;
   const int64_t rows = p->shape.batch * p->shape.rows, k = p->shape.k;
   size_t *shared = &kernel->shared_bytes;
   kernel->n_stages = 2;
   kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
-  kernel->stages[0].units = pieces(rows, rows_of_unit(k));
-  const bool unpacks = !p->few || !p->kernels->multiply;
-  if (unpacks && !fits(SN_QUANT_ROWS, k, 2, &p->unpacked_scales_offset, &kernel->worker_bytes))
+  kernel->stages[0].units = pieces(rows, rows_of_unit(k, SN_QUANT_ROWS));
+  if ((!p->few || !kernels->multiply) && !fits(kernels->rows, k, kernels->form, kernels->scales,
+                                               &p->unpacked_scales_offset, &kernel->worker_bytes))
     return false;
-  if (!fits(rows, k, 2, &p->scales_offset, shared) ||
+  if (!fits(rows, k, kernels->form, p->halves ? 3 : 2, &p->scales_offset, shared) ||
       sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared) ||
       !sn_size_round_up(*shared, 64, shared))
     return false;
-  p->totals_offset = p->scales_offset + (size_t)(rows * (k / SN_PART)) * sizeof(float);
+  if (p->form == kernels->form) return true;
   p->bytes_offset = *shared;
-  if (p->form == SN_QUANT_SHORTS) return true;
   return !sn_size_add_overflows(*shared, (size_t)rows * sn_quant_bytes(p->form, k), shared) &&
          !sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared);
 }
@@ -124,8 +126,10 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
   const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
   p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
-  p->form = machine->gemm && (p->few || p->tiles) ? form : SN_QUANT_SHORTS;
-  p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
+  p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
+  p->halves = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
+  p->unit =
+      rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1), p->few ? SN_QUANT_ROWS : p->kernels->rows);
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
   SN_FAIL_IF(arena->env, is_product(g) && !plan_product(kernel), SN_ERR_MEMORY,
@@ -140,22 +144,25 @@ static const void *operand(const sn_kernel_run *run, const sn_operand *o) {
 /* x in shared memory, from a row on. */
 static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
   const sn_blocks_plan *p = run->kernel->blocks;
-  const int64_t k = p->shape.k, part = row * (k / SN_PART);
+  const int64_t k = p->shape.k, parts = k / SN_PART, all = p->shape.batch * p->shape.rows * parts;
   char *memory = run->shared;
-  sn_quant_x x = {.q = (int16_t *)(void *)memory + row * k,
-                  .scales = (float *)(void *)(memory + p->scales_offset) + part,
-                  .totals = (int32_t *)(void *)(memory + p->totals_offset) + part,
-                  .rows = p->shape.rows};
+  float *scales = (float *)(void *)(memory + p->scales_offset);
+  int32_t *totals = (int32_t *)(void *)(scales + all);
+  sn_quant_x x = {
+      .scales = scales + row * parts, .totals = totals + row * parts, .rows = p->shape.rows};
+  if (p->kernels->form == SN_QUANT_SHORTS) x.q = (int16_t *)(void *)memory + row * k;
   if (p->form != SN_QUANT_SHORTS)
     x.bytes = (int8_t *)memory + p->bytes_offset + row * (int64_t)sn_quant_bytes(p->form, k);
+  if (p->halves) x.firsts = totals + all + row * parts;
   return x;
 }
 
-/* As code made at run time reads it, too; not only so, since a worker may not be able to call that. */
+/* In both forms if code made at run time reads another one: a worker may not be able to call that code. */
 static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
-  const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
+  const int64_t unit = rows_of_unit(s->k, SN_QUANT_ROWS), all = s->batch * s->rows,
+                parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
   const sn_quant_x out = quantized(run, 0);
   p->kernels->take(p->form, operand(run, &run->kernel->group->call.operands[0]),
@@ -172,9 +179,9 @@ static float *result_of(const sn_kernel_run *run) {
   return (float *)(uintptr_t)operand(run, &run->kernel->group->stores[0].target);
 }
 
-/* Row `row` and the next ones, four of them, of which there are `width`: the last one again for those that are missing. */
+/* `width` rows from `row` on, and the last one again for those that a tile has more. */
 static void find_rows(const sn_kernel_run *run, int64_t row, int64_t width, sn_quant_rows *w) {
-  for (int64_t r = 0; r < SN_QUANT_ROWS; r++)
+  for (int64_t r = 0; r < run->kernel->blocks->kernels->rows; r++)
     w->rows[r] = rows_at(run, row + (r < width ? r : width - 1));
 }
 
@@ -192,9 +199,9 @@ static void call_blocks(const sn_kernel_run *run, const sn_code *code, int64_t b
   }
 }
 
-/* Four rows of blocks, unpacked, times all rows of x of matrix `batch`. */
-static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t batch, float *out,
-                          const sn_quant_rows *w) {
+/* A tile times all rows of x of matrix `batch`, by code made at run time. */
+static void call_tiles(const sn_kernel_run *run, const sn_code *code, int64_t batch, float *out,
+                       const sn_quant_rows *w) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const sn_quant_x x = quantized(run, batch * s->rows);
@@ -203,7 +210,7 @@ static void multiply_tile(const sn_kernel_run *run, const sn_code *code, int64_t
               out, (int32_t)(s->n * (int64_t)sizeof *out));
 }
 
-/* Rows [row, row + width) of matrix `batch`, at most four, times its rows of x. */
+/* Rows [row, row + width) of matrix `batch`, at most a tile, times its rows of x. */
 static void multiply_rows(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
                           int64_t width, sn_quant_rows *w) {
   const sn_blocks_plan *p = run->kernel->blocks;
@@ -211,7 +218,7 @@ static void multiply_rows(const sn_kernel_run *run, const sn_code *code, int64_t
   float *out = result_of(run) + batch * s->rows * s->n + row;
   find_rows(run, batch * s->n + row, width, w);
   if (code && width == SN_QUANT_ROWS) {
-    multiply_tile(run, code, batch, out, w);
+    call_tiles(run, code, batch, out, w);
     return;
   }
   const sn_quant_x x = quantized(run, batch * s->rows);
@@ -265,11 +272,11 @@ static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64
   if (code && !code->tiles) code = NULL;
   sn_quant_rows w = {.kind = (sn_block_kind)*run->kernel->group->call.options,
                      .parts = p->shape.k / SN_PART,
-                     .q = (int16_t *)(void *)memory,
+                     .q = memory,
                      .scales = (float *)(void *)(memory + p->unpacked_scales_offset)};
-  for (int64_t r = row; r < row + n; r += SN_QUANT_ROWS)
-    multiply_rows(run, code, batch, r, row + n - r < SN_QUANT_ROWS ? row + n - r : SN_QUANT_ROWS,
-                  &w);
+  const int64_t tile = p->kernels->rows;
+  for (int64_t r = row; r < row + n; r += tile)
+    multiply_rows(run, code, batch, r, row + n - r < tile ? row + n - r : tile, &w);
 }
 
 static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {

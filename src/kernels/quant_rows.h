@@ -1,35 +1,36 @@
-/* quant_rows.h - rows of quantised blocks (graph/quant_blocks.h), four at a time: multiplied as they are with few rows of
- * x, or unpacked once for many.
+/* quant_rows.h - rows of quantised blocks (graph/quant_blocks.h) times rows of x. With few rows of x each block is multiplied
+ * as it is read. With more of them some rows of blocks are unpacked once, a tile, and meet all rows of x.
  *
- *   part p of four unpacked rows   q:      row 0: 32 int16 | row 1 | row 2 | row 3
- *   or for code made at run time   q:      bytes: numbers 0 to 3 of row 0, of row 1, 2, 3 | 4 to 7 of row 0 ...
- *                                  scales: 4 scales | 4 mins
+ * Integers are summed within a part, so their order there is free, and each instruction set takes the one it is fastest
+ * with. A tile of `rows` rows lies so:
  *
- * A lane of the sums is a row, or of packed rows a part of one, since memory is read fastest in its order. So the order
- * within a part, in which integers are added, is free: of 16 numbers those at even places lie first, then those at odd ones,
- * since bytes come apart so. Vectors of 32 bytes have 8 numbers of two rows side by side, and so have unpacked rows then; of
- * small packed blocks they have two blocks of a row. */
+ *   in shorts   q: part 0: 32 numbers of row 0 | of row 1 | row 2 | row 3 || part 1 ...
+ *   in bytes    q: part 0: numbers 0 to 3 of row 0, of row 1 ... | 4 to 7 of row 0 ... || part 1 ...
+ *   scales      part 0: a scale of each row | a min of each row || part 1 ...
+ *
+ * In shorts, of 16 numbers those at even places lie first, then those at odd ones, since bytes come apart so. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
 #include "graph/quant_blocks.h"
 #include "kernels/isa.h"
 
-#define SN_QUANT_ROWS 4
+#define SN_QUANT_ROWS 4 /* of a tile in shorts, and of one for code made at run time */
+#define SN_QUANT_MOST_ROWS 16
 
 typedef struct sn_quant_rows {
-  const uint8_t *rows[SN_QUANT_ROWS]; /* some may be the same */
+  const uint8_t *rows[SN_QUANT_MOST_ROWS]; /* some may be the same */
   sn_block_kind kind;
   int64_t parts; /* of a row */
-  int16_t *q;    /* unpacked */
+  void *q;       /* unpacked: shorts or bytes */
   float *scales;
 } sn_quant_rows;
 
 /* What rows of x are quantised to. */
 typedef enum sn_quant_form {
   SN_QUANT_SHORTS, /* in the order that is said above */
+  SN_QUANT_BYTES,  /* in the order of x */
   /* for code made at run time with relaxed SIMD (jit/emit_blocks.c), in the order of x: */
-  SN_QUANT_BYTES,
   SN_QUANT_APART /* two bytes a number, the positive ones of a part, then the negative ones without their sign, and 0 in
                     the place of the others */
 } sn_quant_form;
@@ -43,10 +44,11 @@ static inline size_t sn_quant_bytes(sn_quant_form form, int64_t k) {
  * bytes, there are SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
 #define SN_QUANT_BEHIND_X (3 * SN_PART * sizeof(int16_t))
 typedef struct sn_quant_x {
-  int16_t *q;    /* in shorts */
-  int8_t *bytes; /* in the other form, if that is wanted */
+  int16_t *q;    /* in shorts, or NULL */
+  int8_t *bytes; /* in the other form, or NULL */
   float *scales;
-  int32_t *totals; /* of q */
+  int32_t *totals; /* of the whole numbers of a part */
+  int32_t *firsts; /* of the first 16 of them, or NULL: Q6_K has a scale for each 16 */
   int64_t rows;
 } sn_quant_x;
 
@@ -57,13 +59,21 @@ static inline int sn_quant_zero_bits(sn_block_kind kind, sn_quant_form form) {
   return sn_block_layouts[kind].zero == 16 ? 4 : sn_block_layouts[kind].zero == 8 ? 3 : 0;
 }
 
-/* Of an instruction set; all have the same bits. */
+/* The kernels of an instruction set. All of them give the same bits. */
 typedef struct sn_quant_kernels {
-  /* Parts [from, to) of x, of all rows one after the other: in shorts, and in another form. */
+  int rows;   /* of a tile */
+  int scales; /* floats that each row of a tile has for a part, at least 2 */
+  sn_quant_form
+      form; /* of x that the products below read, and of the numbers of a tile: shorts or bytes */
+
+  /* Quantises parts [from, to) of x, of all rows one after the other: into `form` of these kernels, and into another one for
+   * code made at run time, which only kernels that read shorts have beside them. */
   void (*take)(sn_quant_form form, const float *x, int64_t from, int64_t to, const sn_quant_x *out);
 
+  /* Makes a tile. */
   void (*unpack)(const sn_quant_rows *w);
-  /* As bytes, by steps of four numbers, those of each row. Not of Q6_K, whose numbers have more bits. */
+  /* Makes a tile of SN_QUANT_ROWS rows in bytes for code made at run time, where there may be some; else NULL. Q6_K has no
+   * such tile: its numbers have more than 8 bits, since they are multiplied by the scales of 16. */
   void (*unpack_bytes)(const sn_quant_rows *w);
 
   /* The numbers of all parts of a row. */
@@ -73,8 +83,8 @@ typedef struct sn_quant_kernels {
   void (*pack)(sn_block_kind kind, const uint8_t *rows, int64_t bytes, int64_t w, int64_t width,
                int64_t p, int64_t k, int panel, float *panels);
 
-  /* out[i * stride + r] = row i of x times row r, for r < width: of packed rows, or NULL where only code made at run time
-   * has that; and of unpacked ones. */
+  /* out[i * stride + r] = row i of x times row r, for r < width: of rows as they are, or NULL where only code made at run
+   * time has that; and of a tile. */
   void (*multiply)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
                    int64_t width);
   void (*multiply_unpacked)(const sn_quant_rows *w, const sn_quant_x *x, float *out, int64_t stride,
@@ -82,7 +92,7 @@ typedef struct sn_quant_kernels {
 } sn_quant_kernels;
 
 const sn_quant_kernels *sn_quant_kernels_for(sn_isa_id isa);
-extern const sn_quant_kernels sn_quant_simd128, sn_quant_neon, sn_quant_generic, sn_quant_sse2,
-    sn_quant_avx2;
+extern const sn_quant_kernels sn_quant_simd128, sn_quant_neon, sn_quant_dotprod, sn_quant_generic,
+    sn_quant_sse2, sn_quant_avx2, sn_quant_vnni;
 
 #endif

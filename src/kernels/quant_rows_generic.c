@@ -1,7 +1,7 @@
-#include "kernels/quant_side.h"
+#include "kernels/vec128.h"
 
-static inline rows_ints pairs(rows_shorts a, rows_shorts b) {
-  rows_ints out;
+static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
+  vec_ints out;
   for (int i = 0; i < 4; i++) out[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
   return out;
 }

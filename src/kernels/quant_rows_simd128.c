@@ -1,9 +1,9 @@
 #include <wasm_simd128.h>
 
-#include "kernels/quant_side.h"
+#include "kernels/vec128.h"
 
-static inline rows_ints pairs(rows_shorts a, rows_shorts b) {
-  return (rows_ints)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
+static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
+  return (vec_ints)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
 }
 
 #define SN_QUANT_UNPACKED

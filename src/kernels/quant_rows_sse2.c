@@ -1,14 +1,15 @@
 #include <emmintrin.h>
 
-#include "kernels/quant_side.h"
+#include "kernels/vec128.h"
 
-static inline rows_ints pairs(rows_shorts a, rows_shorts b) {
-  return (rows_ints)_mm_madd_epi16((__m128i)a, (__m128i)b);
+static inline vec_ints pairs(vec_shorts a, vec_shorts b) {
+  return (vec_ints)_mm_madd_epi16((__m128i)a, (__m128i)b);
 }
 
 #define SN_QUANT_TABLE sn_quant_sse2
 #include "kernels/quant_rows.inc"
 
 const sn_quant_kernels *sn_quant_kernels_for(sn_isa_id isa) {
-  return isa == SN_ISA_SSE2 ? &sn_quant_sse2 : &sn_quant_avx2;
+  if (isa == SN_ISA_AVX512 && sn_isa_dots_bytes()) return &sn_quant_vnni;
+  return isa == SN_ISA_AVX512 || isa == SN_ISA_AVX2 ? &sn_quant_avx2 : &sn_quant_sse2;
 }

@@ -40,6 +40,15 @@ static inline void sn_store_f64(double *p, vec_f64 v) { memcpy(p, &v, sizeof v);
 static inline vec_f32 sn_splat_f32(float x) { return (vec_f32){x, x, x, x}; }
 static inline vec_f64 sn_splat_f64(double x) { return (vec_f64){x, x}; }
 
+/* Lane r of the result is the sum of the lanes of v[r]. */
+static inline vec_ints sn_sums_of_lanes(const vec_ints v[4]) {
+  const vec_ints a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5) +
+                     __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+  const vec_ints b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5) +
+                     __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+  return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+
 /* Rows become columns, in place. */
 static inline void sn_transpose_f32(vec_f32 r[4]) {
   const vec_f32 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);

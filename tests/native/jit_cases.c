@@ -602,11 +602,12 @@ typedef struct place_of_x {
 /* Row i of x behind the worker's memory. */
 static place_of_x find_x(const jit_case *c, int64_t i) {
   const sn_blocks_plan *p = c->kernel.blocks;
-  const int64_t k = p->shape.k, part = i * (k / SN_PART) * 4;
+  const int64_t k = p->shape.k, parts = k / SN_PART, part = i * parts * 4;
+  const int64_t all = p->shape.batch * p->shape.rows * parts * 4;
   const size_t q = p->form == SN_QUANT_SHORTS ? 0 : p->bytes_offset;
   return (place_of_x){(int32_t)(c->extra + q + (size_t)i * sn_quant_bytes(p->form, k)),
                       (int32_t)(c->extra + (int64_t)p->scales_offset + part),
-                      (int32_t)(c->extra + (int64_t)p->totals_offset + part)};
+                      (int32_t)(c->extra + (int64_t)p->scales_offset + all + part)};
 }
 
 /* Four rows of blocks, unpacked in the worker's memory, times all of x. */
@@ -621,7 +622,7 @@ static void call_tiles(jit_case *c) {
   char *unpacked = c->before + c->worker;
   sn_quant_rows four = {.kind = (sn_block_kind)*c->group.call.options,
                         .parts = parts,
-                        .q = (int16_t *)(void *)unpacked,
+                        .q = unpacked,
                         .scales = (float *)(void *)(unpacked + p->unpacked_scales_offset)};
   for (int r = 0; r < SN_QUANT_ROWS; r++)
     four.rows[r] = (uint8_t *)c->before + rows->at + (row + r) * shape->bytes;
@@ -711,7 +712,7 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   sn_arena_init(&c->arena, &c->env);
   sn_target target_here = sn_cpu_target;
   const sn_gemm_run_time none = {0}; /* but code can be made */
-  const sn_machine machine = {.target = &target_here, .isa = sn_isa_detect(), .gemm = &none};
+  const sn_machine machine = {.target = &target_here, .isa = SN_ISA_GENERIC, .gemm = &none};
   const sn_jit_target target = {
       .lanes = {.relaxed = relaxed, .split_minmax = case_one_in(&c->random, 2)}};
   bool ok = make_group(c, number);

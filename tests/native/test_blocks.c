@@ -32,10 +32,12 @@ static twin some_rows(twins *w, const sn_block_layout *layout, const sn_type *ty
   return rows;
 }
 
-/* With 1 to 4 threads, by the instruction sets that kernels of blocks are written for. */
+/* With 1 to 4 threads, one context for each instruction set of an x86 machine, the best one first. Each of them has kernels of
+ * blocks of its own; other machines have one instruction set. */
 static void open_contexts(sn_context *contexts[4]) {
-  for (int i = 0; i < 4; i++)
-    contexts[i] = case_context(i + 1, i % 2 ? SN_ISA_SSE2 : sn_isa_detect());
+  const sn_isa_id best = sn_isa_detect();
+  const sn_isa_id all[] = {best, SN_ISA_SSE2, SN_ISA_AVX2, SN_ISA_GENERIC};
+  for (int i = 0; i < 4; i++) contexts[i] = case_context(i + 1, all[i] <= best ? all[i] : best);
 }
 
 static void block_case(sn_context *in, sn_block_kind kind) {
