@@ -1,7 +1,7 @@
-/* constant_fold.c - what is known at compile time is computed: an op whose result is one value
- * everywhere becomes that value. Arithmetic is that of the reference, so folding cannot change a
- * bit. Tensors of several known values have no node of their own; layout.c takes views of them
- * apart. */
+/* constant_fold.c - an op whose result is one value everywhere, known at compile time, becomes that
+ * constant. The reference computes it, so folding cannot change a bit. A constant tensor with
+ * several different values has no node of its own (it is a concat or pad); layout.c simplifies views
+ * of such tensors. */
 #include <math.h>
 
 #include "graph/reference.h"
@@ -15,7 +15,7 @@ static bool uniform(const sn_match *m, uint32_t i, double *value) {
 /* f(c, d) for an elementwise f */
 static sn_id arithmetic(const sn_match *m) {
   if (!sn_op_is_elementwise(m->op) || m->n == 0 || m->op == SN_OP_bitcast) return SN_NONE;
-  if (sn_dtype_is_small(m->type.dtype)) return SN_NONE; /* it has no constants */
+  if (sn_dtype_is_small(m->type.dtype)) return SN_NONE; /* storage dtypes have no constants */
   double values[SN_MAX_ARITY];
   for (uint32_t i = 0; i < m->n; i++)
     if (!uniform(m, i, &values[i])) return SN_NONE;
@@ -24,7 +24,8 @@ static sn_id arithmetic(const sn_match *m) {
       m, sn_ref_scalar(m->walk->context->target->fused, m->op, last, values, m->type.dtype));
 }
 
-/* A number that went by 16 bits, of which there are no constants. */
+/* A constant that is cast to float16 or bfloat16, viewed, and cast back: the rounded constant.
+ * arithmetic() cannot fold the first cast, as these dtypes have no constants. */
 static sn_id rounded(const sn_match *m) {
   const sn_graph *g = sn_match_graph(m);
   sn_id x = m->x[0];
@@ -42,7 +43,7 @@ static sn_id iota_of_one(const sn_match *m) {
   return m->type.dims[m->attrs[0]] == 1 ? sn_match_full(m, 0) : SN_NONE;
 }
 
-/* padding with what is inside */
+/* a pad of a constant with the same constant */
 static sn_id pad_with_same(const sn_match *m) {
   double value;
   if (!uniform(m, 0, &value)) return SN_NONE;
@@ -50,7 +51,7 @@ static sn_id pad_with_same(const sn_match *m) {
   return sn_double_attr(value) == sn_double_attr(around) ? sn_match_full(m, value) : SN_NONE;
 }
 
-/* equal values one after the other */
+/* a concat of equal constants */
 static sn_id concat_of_same(const sn_match *m) {
   double value, other;
   if (!uniform(m, 0, &value)) return SN_NONE;
@@ -59,7 +60,7 @@ static sn_id concat_of_same(const sn_match *m) {
   return sn_match_full(m, value);
 }
 
-/* What a reduction puts together from n equal values, n > 0. */
+/* How many elements each result of the reduction combines; 0 if there are no results. */
 static double points(const sn_match *m) {
   const int64_t kept = sn_type_size(&m->type);
   return kept ? (double)(sn_type_size(&sn_match_node(m, m->x[0])->type) / kept) : 0;
@@ -70,8 +71,8 @@ static sn_id extremum_of_same(const sn_match *m) {
   return uniform(m, 0, &value) && points(m) > 0 ? sn_match_full(m, value) : SN_NONE;
 }
 
-/* n c, where every partial sum in whatever order is exact: the significand of c times n fits. Sums
- * begin at +0, so that of -0 is +0. */
+/* The sum of n times c is n c if every partial sum, in any order, is exact: n times the odd part of
+ * c fits the significand. Sums start at +0, so a sum of -0 is +0. */
 static sn_id sum_of_same(const sn_match *m) {
   double c;
   const double n = points(m);
@@ -97,7 +98,7 @@ static sn_id product_of_same(const sn_match *m) {
   return known ? sn_match_full(m, points(m) == 0 ? 1 : c) : SN_NONE;
 }
 
-/* All elements are equal, whichever are taken. */
+/* Gather and sort only select elements, which are all equal. */
 static sn_id gather_of_same(const sn_match *m) {
   double value;
   return uniform(m, 0, &value) ? sn_match_full(m, value) : SN_NONE;

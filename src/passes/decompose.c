@@ -1,14 +1,15 @@
-/* decompose.c - the stage "expand". Some ops stay whole until derivatives have been taken, as these
- * are simpler of the whole. Then convolutions become views and products (build/build_conv.h), and
- * softmax what it is made of. It is no pass that can be switched off: nothing behind it knows these
- * ops. */
+/* decompose.c - the stage "expand". Convolution and softmax stay whole until derivatives have been
+ * taken, because the derivatives of the whole ops are simpler. Here convolutions become views and
+ * products (build/build_conv.h), and softmax becomes its formula. This is no pass that can be
+ * switched off: no later stage knows these ops. */
 #include "build/build_conv.h"
 #include "build/conv_phases.h"
 #include "build/conv_winograd.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
-/* e^z over its sum, z = x - max x: no e^z is infinite. Of nothing nothing, which has no maximum. */
+/* e^z / sum e^z with z = x - max x, so no e^z overflows. An empty axis has no maximum: x is returned
+ * as it is, since it has no elements. */
 static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *type) {
   if (!type->dims[axis]) return x;
   const uint64_t axes = (uint64_t)1 << axis;
@@ -18,11 +19,12 @@ static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *t
   return sn_build_binary(b, SN_OP_div, e, sn_build_spread(b, sum, type, axes));
 }
 
+/* Whether this stage expands the op. */
 static bool is_whole(const sn_node *node) {
   return node->op == SN_OP_conv || node->op == SN_OP_softmax;
 }
 
-/* Whether the zeros that are spared outweigh what more kernels take. */
+/* Whether the products with inserted zeros that phases avoid outweigh the cost of more kernels. */
 static bool suits_phases(const sn_target_costs *costs, int64_t phases, const sn_type *w,
                          const sn_type *y) {
   const double filters = (double)y->dims[y->rank - 1];
@@ -31,7 +33,8 @@ static bool suits_phases(const sn_target_costs *costs, int64_t phases, const sn_
          terms >= (double)(phases - 1) * costs->product_terms;
 }
 
-/* Whether multiply-adds that are spared outweigh more products, and moving more to memory and back. */
+/* Whether the multiply-adds that Winograd saves outweigh its additional products and its additional
+ * traffic to memory and back. */
 static bool suits_winograd(const sn_target_costs *costs, const int64_t *attrs, const sn_type *w,
                            const sn_type *y) {
   sn_conv_winograd_work work;
@@ -70,6 +73,6 @@ bool sn_needs_expanding(const sn_graph *graph) {
 }
 
 sn_status sn_expand(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
-  sn_pass_context copy = *context; /* the walk's user may change what it has */
+  sn_pass_context copy = *context; /* the walk's `user` pointer is not const */
   return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &copy);
 }

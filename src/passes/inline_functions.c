@@ -1,6 +1,6 @@
 /* inline_functions.c - the stage "inline". Checkpoints and functions with a derivative of their own stay whole until
- * derivatives have been taken. Then their bodies stand in their place, and names of values are forgotten. It is no pass
- * that can be switched off: fusion and all behind it do not know these ops. */
+ * derivatives have been taken. Here their bodies replace them, and `named` nodes become their inputs. This is no pass
+ * that can be switched off: fusion and all later stages do not know these ops. */
 #include "build/inline.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
@@ -13,7 +13,7 @@ bool sn_has_functions(const sn_graph *graph) {
   return false;
 }
 
-/* results: the new nodes of the function's results. */
+/* Sets *results to the new nodes that stand for the function's results. */
 static sn_status inline_body(sn_rewrite *r, sn_id id, const sn_id *inputs, sn_id **results) {
   const sn_graph *body = sn_graph_control(r->from, id).regions[0];
   sn_id *map;
@@ -24,13 +24,13 @@ static sn_status inline_body(sn_rewrite *r, sn_id id, const sn_id *inputs, sn_id
   return SN_OK;
 }
 
-/* The function's own node is read by nobody but its results: any new one stands for it. */
+/* Only `result` nodes read a function's node, and these take theirs from `results`. So any new node may stand for it. */
 static sn_id inline_function(sn_rewrite *r, sn_id id, const sn_id *inputs, sn_id **results) {
   r->to.status = inline_body(r, id, inputs, results);
   return r->to.status ? SN_NONE : **results;
 }
 
-/* Regions are numbered anew, as those of functions are not needed. */
+/* Copies control flow. Its regions get new numbers, because the functions' regions are not copied. */
 static sn_id copy_control(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const sn_node *node = sn_graph_node(r->from, id);
   int64_t attrs[SN_MAX_ATTRS];
@@ -57,7 +57,7 @@ sn_status sn_inline_functions(const sn_pass_context *context, const sn_graph *fr
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, 1, (void **)&live));
   sn_graph_live(from, live);
   SN_TRY(sn_rewrite_graph(from, to, to->arena, context->share, live, rewrite_node, results));
-  /* A list of its own, even an empty one: see apply in pipeline.c. */
+  /* A list that is not NULL, even if empty, tells apply() in pipeline.c that this stage has numbered the regions. */
   return to->regions ? SN_OK
                      : sn_arena_alloc(to->arena, 1, sizeof *to->regions, (void **)&to->regions);
 }

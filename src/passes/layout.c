@@ -1,6 +1,6 @@
-/* layout.c - views go where they are free: chains become one, a view of what was put together reads
- * the part it wants, and an op on repeated values runs once for each and repeats the result. Views
- * do no arithmetic, so every rule here is exact by construction. */
+/* layout.c - views move to where they are free: a chain of views becomes one, a slice of a concat or
+ * pad reads its input directly, and an op on broadcast values runs on the small values and
+ * broadcasts the result. Views do no arithmetic, so every rule here is exact by construction. */
 #include <string.h>
 
 #include "passes/passes.h"
@@ -38,7 +38,7 @@ static sn_id whole_slice(const sn_match *m) {
   return m->x[0];
 }
 
-/* a permutation that moves nothing is nothing, one that moves sizes of 1 only is a reshape */
+/* a transpose that moves no axis is its input; one that moves only axes of size 1 is a reshape */
 static sn_id idle_transpose(const sn_match *m) {
   int64_t last = -1;
   bool same = true, idle = true;
@@ -52,7 +52,7 @@ static sn_id idle_transpose(const sn_match *m) {
   return idle ? sn_match_view(m, SN_OP_reshape, m->x[0], NULL, 0, &m->type) : SN_NONE;
 }
 
-/* any view of one value repeated is that value repeated */
+/* any view of a broadcast single element is a broadcast of that element */
 static sn_id view_of_one_value(const sn_match *m) {
   if (!is_view_of(m, SN_OP_broadcast) || sn_type_size(inner_type(m)) != 1) return SN_NONE;
   const sn_type scalar = sn_type_scalar(m->type.dtype);
@@ -85,13 +85,13 @@ static sn_id slice_of_slice(const sn_match *m) {
   for (int i = 0; i < rank; i++) {
     const int64_t b = in_attrs(m)[i], step = in_attrs(m)[rank + i];
     begin[i] = b + m->attrs[i] * step;
-    /* a stride that is never taken could be any number, and overflow */
+    /* along an axis of one element the stride is not used, and the product could overflow */
     stride[i] = m->type.dims[i] > 1 ? m->attrs[rank + i] * step : 1;
   }
   return slice_of(m, inner(m), begin, stride, &m->type);
 }
 
-/* A slice of repeats is a slice of what is repeated, as many times. */
+/* slice(broadcast x) = broadcast(slice x) */
 static sn_id slice_of_broadcast(const sn_match *m) {
   if (!is_view_of(m, SN_OP_broadcast)) return SN_NONE;
   sn_type part = *inner_type(m);
@@ -107,7 +107,7 @@ static sn_id slice_of_broadcast(const sn_match *m) {
   return sn_build_broadcast(m->b, slice_of(m, inner(m), begin, stride, &part), &type);
 }
 
-/* What was widened, viewed and is narrowed again is the view alone. */
+/* A storage dtype that is widened, viewed and narrowed again: the views alone. */
 static sn_id views_between_casts(const sn_match *m) {
   enum { MOST = 4 };
   sn_id views[MOST], x = m->x[0];
@@ -133,7 +133,7 @@ static sn_id views_between_casts(const sn_match *m) {
 
 /* ---- parts of what was put together ---------------------------------------------------------- */
 
-/* The first and last place that slice s takes on an axis, in order. */
+/* The lowest and the highest index that the match, a slice, reads along an axis. */
 static void reach(const sn_match *m, int axis, int64_t *low, int64_t *high) {
   const int64_t first = m->attrs[axis];
   const int64_t last = first + (m->type.dims[axis] - 1) * m->attrs[m->type.rank + axis];
@@ -162,8 +162,8 @@ static sn_id slice_of_concat(const sn_match *m) {
   return SN_NONE;
 }
 
-/* A slice of a pad that takes elements of x only is a slice of x; one that meets none is the
- * padding. */
+/* A slice of a pad of x that takes elements of x only is a slice of x; one that takes none of them
+ * is a constant, the padding. */
 static sn_id slice_of_pad(const sn_match *m) {
   if (!is_view_of(m, SN_OP_pad) || sn_type_size(&m->type) == 0) return SN_NONE;
   const int rank = m->type.rank;
@@ -185,19 +185,20 @@ static sn_id slice_of_pad(const sn_match *m) {
   return inside ? slice_of(m, inner(m), begin, stride, &m->type) : SN_NONE;
 }
 
-/* a pad of nothing */
+/* a pad that adds no element */
 static sn_id idle_pad(const sn_match *m) {
   return sn_same_dims(in_type(m), &m->type) && sn_type_size(&m->type) ? m->x[0] : SN_NONE;
 }
 
-/* one input, or one that holds all elements */
+/* a concat in which one input holds all elements: the others, if any, are empty */
 static sn_id concat_of_one(const sn_match *m) {
   for (uint32_t k = 0; k < m->n; k++)
     if (sn_same_dims(&sn_match_node(m, m->x[k])->type, &m->type)) return m->x[k];
   return SN_NONE;
 }
 
-/* Whether slice y of a base goes on along axis where slice x ends, and is like it elsewhere. */
+/* Whether x and y are slices of the same base, y begins along the axis where x ends, and they agree
+ * along all other axes. */
 static bool goes_on(const sn_match *m, sn_id x, sn_id y, int64_t axis) {
   const sn_graph *g = sn_match_graph(m);
   if (!sn_match_is(m, y, SN_OP_slice) || sn_match_input(m, x, 0) != sn_match_input(m, y, 0))
@@ -228,7 +229,7 @@ static bool is_uniform(const sn_match *m, sn_id x) {
   return sn_graph_uniform(sn_match_graph(m), x, &value);
 }
 
-/* Whether this very view of elementwise input x costs nothing: it takes back another one. */
+/* Whether x, an input of the elementwise op, is a view that the match's view undoes. */
 static bool takes_back(const sn_match *m, sn_id x) {
   const sn_graph *g = sn_match_graph(m);
   if (!sn_match_is(m, x, m->op)) return false;
@@ -239,7 +240,8 @@ static bool takes_back(const sn_match *m, sn_id x) {
   return true;
 }
 
-/* reshape(f(reshape x, c)) = f(x, c) where the outer one takes the inner one back; so transpose. */
+/* reshape(f(reshape x, c)) = f(x, c) where the outer reshape undoes the inner one and c is one value
+ * everywhere; the same for transpose. */
 static sn_id view_around_arithmetic(const sn_match *m) {
   const sn_id y = m->x[0];
   const sn_node node = *sn_match_node(m, y);
@@ -261,8 +263,8 @@ static sn_id view_around_arithmetic(const sn_match *m) {
   return sn_build_op(m->b, node.op, in, node.n_inputs, NULL, 0, &type);
 }
 
-/* The smallest shape that holds all the elements that differ, of inputs that are all repeated.
- * False where one is not. */
+/* If all inputs are broadcasts, sets *small to the smallest shape from which all of them, and so the
+ * result, can be broadcast. False if an input is none. */
 static bool shape_before_repeat(const sn_match *m, sn_type *small) {
   *small = m->type;
   int rank = 0;
@@ -280,7 +282,8 @@ static bool shape_before_repeat(const sn_match *m, sn_type *small) {
   return true;
 }
 
-/* Whether some input is computed where it is small: then the op runs in that kernel. */
+/* Whether some input, behind its views, is computed: then the op on the small values can run in the
+ * kernel that computes it. */
 static bool joins_a_kernel(const sn_match *m) {
   for (uint32_t k = 0; k < m->n; k++) {
     sn_id x = m->x[k];
@@ -291,8 +294,8 @@ static bool joins_a_kernel(const sn_match *m) {
   return false;
 }
 
-/* f(repeat x, repeat y) = repeat f(x, y): fewer elements. A cheap op on arguments stays with its
- * reader, as it would need a kernel of its own. */
+/* f(broadcast x, broadcast y) = broadcast f(x, y): fewer elements are computed. A cheap op on
+ * arguments stays with its reader, because the small op would need a kernel of its own. */
 static sn_id repeat_after_arithmetic(const sn_match *m) {
   sn_type small;
   if (!sn_op_is_elementwise(m->op) || !m->n || !shape_before_repeat(m, &small)) return SN_NONE;
@@ -306,7 +309,7 @@ static sn_id repeat_after_arithmetic(const sn_match *m) {
   return sn_build_broadcast(m->b, sn_build_op(m->b, m->op, in, m->n, NULL, 0, &small), &m->type);
 }
 
-/* max over repeats is max over what is repeated */
+/* max(broadcast x) = max(x): repeating elements does not change their maximum */
 static sn_id extremum_of_repeated(const sn_match *m) {
   if (!is_view_of(m, SN_OP_broadcast) || sn_type_size(in_type(m)) == 0) return SN_NONE;
   const sn_type from = *inner_type(m);
@@ -328,12 +331,12 @@ static sn_id extremum_of_repeated(const sn_match *m) {
 
 /* ---- reshapes after what reads them ---------------------------------------------------------- */
 
-/* reshape x lies in memory as x does: what reads it runs in the index space of x, in whose kernel
- * (a product's above all) it then has a place. Only where x is computed: for an argument any space
- * will do, and its reader's own is the better one. */
+/* A reshape of x has the memory layout of x. So an op that reads it can run in the index space of x
+ * instead, and then fits into the kernel of x (a product's above all). This is done only if x is
+ * computed: an argument can be read in any index space, and the reader's own suits it best. */
 
-/* Walks two shapes of the same elements in pairs of runs of dims that hold as many, the shortest
- * there are: (2, 3, 20) and (6, 4, 5) meet as 2 3 | 6 and 20 | 4 5. */
+/* Walks two shapes with the same number of elements in pairs of the shortest runs of dims that hold
+ * equally many: (2, 3, 20) and (6, 4, 5) are paired as 2 3 | 6 and 20 | 4 5. */
 typedef struct dims_walk {
   const sn_type *a, *b;
   int a_begin, a_end, b_begin, b_end;
@@ -353,7 +356,8 @@ static bool next_runs(dims_walk *w) {
   return true;
 }
 
-/* What was computed, where x is a view of it by the op; SN_NONE if it is not. */
+/* The base of x if x is made by the op `view` from a computed value whose kernel the reader can join
+ * (a product, a reduction, an elementwise op); else SN_NONE. */
 static sn_id base_of(const sn_match *m, sn_id x, sn_op view) {
   if (!sn_match_is(m, x, view) || !sn_type_size(&sn_match_node(m, x)->type)) return SN_NONE;
   const sn_id base = sn_match_input(m, x, 0);
@@ -363,8 +367,8 @@ static sn_id base_of(const sn_match *m, sn_id x, sn_op view) {
   return joins ? base : SN_NONE;
 }
 
-/* The repeated x in another shape, if its dims are repeated in whole runs: *small is what there is
- * to repeat, in that shape. */
+/* Whether the broadcast x can be reshaped to `to` by reshaping its base: its repeated dims must fill
+ * whole runs. Sets *small to the base's shape after that, with size 1 along repeated dims. */
 static bool reshape_repeated(const sn_match *m, sn_id x, const sn_type *to, sn_type *small) {
   const sn_type *from = &sn_match_node(m, x)->type;
   const sn_type *base = &sn_match_node(m, sn_match_input(m, x, 0))->type;
@@ -384,7 +388,7 @@ static bool reshape_repeated(const sn_match *m, sn_id x, const sn_type *to, sn_t
   return true;
 }
 
-/* x in the shape `to`, where that moves nothing and takes nothing from the kernel that makes it. */
+/* Whether reshaping x to `to` moves no element in memory and keeps x in the kernel that makes it. */
 static bool moves_along(const sn_match *m, sn_id x, const sn_type *to) {
   const sn_node *node = sn_match_node(m, x);
   if (node->op == SN_OP_broadcast) return reshape_repeated(m, x, to, &(sn_type){0});
@@ -392,6 +396,7 @@ static bool moves_along(const sn_match *m, sn_id x, const sn_type *to) {
   return node->op == SN_OP_input || is_uniform(m, x);
 }
 
+/* Reshapes x, for which moves_along holds, to `to`. */
 static sn_id move_along(const sn_match *m, sn_id x, const sn_type *to) {
   sn_type small;
   if (!sn_match_is(m, x, SN_OP_broadcast)) return sn_match_view(m, SN_OP_reshape, x, NULL, 0, to);
@@ -438,8 +443,8 @@ static sn_id reshape_after_reduction(const sn_match *m) {
 
 /* ---- transposes after what reads them -------------------------------------------------------- */
 
-/* f(transpose x, c) = transpose f(x, c): as with reshapes, f then has a place in the kernel of x. A
- * transpose that others read stays with them: where it is reduced, f has a place there. */
+/* f(transpose x, c) = transpose f(x, c): as with reshapes, f then fits into the kernel of x. A
+ * transpose with other readers stays: if one of them reduces it, f fits into that kernel instead. */
 static sn_id transpose_after_arithmetic(const sn_match *m) {
   int64_t perm[SN_MAX_RANK], back[SN_MAX_RANK];
   uint32_t n = 0;

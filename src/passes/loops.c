@@ -1,29 +1,29 @@
-/* loops.c - loops do what is needed, once.
+/* loops.c - makes loops (scans) compute only what is needed, and compute it once. Loops are
  *
- *   merged    scans over the same inputs with the same carries become one: the forward loop, and what a derivative made
- *             of it to have more of its values
- *   pruned    results nobody uses go, and carries and inputs that no result needs
- *   constant  a carry that every round hands on as it is, is a constant of the loop, and slices handed on are the stack
- *             they come from
- *   hoisted   what is made of constants alone is made before the loop
- *   sunk      what costs nothing where it is read is made in the loop, which as a constant would need memory
+ *   merged    scans over the same inputs with the same carries become one: the forward loop, and the copies of it that
+ *             derivatives made to get more of its values
+ *   pruned    results that nobody uses go, and so do carries and inputs that no result needs
+ *   constant  a carry that every round returns unchanged becomes a constant of the loop, and a result that stacks the
+ *             slices of an input stack becomes that stack
+ *   hoisted   a value made of constants alone is computed before the loop
+ *   sunk      a loop constant that costs nothing where it is read, but would need memory, is computed in the loop
  *
- * Each region is looked at once, and each node of control flow meets those of its own bucket only: linear. */
+ * Each region is looked at once, and each scan is compared only with those in its hash bucket: linear. */
 #include <string.h>
 
 #include "build/inline.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
-/* A scan with those that are merged into it. */
+/* A scan and the scans that are merged into it. */
 typedef struct family {
-  sn_id first;
-  sn_graph body;    /* of the first, with the results of all */
-  uint8_t *used;    /* per result of body */
-  uint8_t *needed;  /* per argument of body */
+  sn_id first;      /* the scan with the smallest id */
+  sn_graph body;    /* the first scan's body, with the results of all */
+  uint8_t *used;    /* per result of body: somebody reads it */
+  uint8_t *needed;  /* per argument of body: a used result depends on it */
   uint32_t *number; /* per result of body: its number in the new loop */
-  sn_id node;       /* of the new graph */
-  uint32_t next;    /* of its bucket, + 1 */
+  sn_id node;       /* the merged scan in the new graph; SN_NONE until it is made */
+  uint32_t next;    /* the next family of the bucket, + 1 */
 } family;
 
 typedef struct state {
@@ -31,10 +31,9 @@ typedef struct state {
   uint8_t *live;
   family *families;
   size_t n_families, cap_families;
-  uint32_t *family_of; /* per node: + 1, 0: none */
-  uint32_t **
-      result; /* per node of control flow in a family: per result its number in the family's body */
-  uint32_t *buckets;
+  uint32_t *family_of; /* per node: index of its family + 1, or 0 */
+  uint32_t **result;   /* per scan in a family: the number in the family's body of each of its results */
+  uint32_t *buckets;   /* by the hash of a scan's inputs: the first family, + 1 */
   size_t n_buckets; /* a power of two */
 } state;
 
@@ -48,14 +47,14 @@ static bool same_inputs(const sn_graph *g, sn_id a, sn_id b) {
                        (x->n_attrs - 1) * sizeof(int64_t));
 }
 
-/* Whether the bodies have the same nodes and hand on the same carries. */
+/* Whether the bodies have the same nodes and return the same carries; their other results may differ. */
 static bool same_rounds(const sn_graph *a, const sn_graph *b, size_t n_carries) {
   sn_graph x = *a, y = *b;
   x.n_outputs = y.n_outputs = n_carries;
   return sn_graph_equal(&x, &y);
 }
 
-/* A stack of the body's node `output`, behind the carries. */
+/* Finds or adds the result of the family's body that stacks its node `output`. Sets *number to its number. */
 static sn_status add_result(const state *s, family *f, size_t n_carries, sn_id output,
                             uint32_t *number) {
   sn_graph *body = &f->body;
@@ -81,6 +80,7 @@ static uint32_t bucket_of(const state *s, sn_id id) {
   return hash & (uint32_t)(s->n_buckets - 1);
 }
 
+/* Adds scan id to family `number`. */
 static sn_status join(state *s, sn_id id, uint32_t number) {
   family *f = &s->families[number];
   const sn_control c = sn_graph_control(s->from, id);
@@ -94,6 +94,7 @@ static sn_status join(state *s, sn_id id, uint32_t number) {
   return SN_OK;
 }
 
+/* Adds scan id to the family that it fits, or to a new one. */
 static sn_status place(state *s, sn_id id) {
   const sn_control c = sn_graph_control(s->from, id);
   uint32_t *bucket = &s->buckets[bucket_of(s, id)];
@@ -114,13 +115,15 @@ static sn_status place(state *s, sn_id id) {
 
 /* ---- what is needed -------------------------------------------------------------------------- */
 
+/* Marks all nodes that marked nodes depend on. */
 static void mark_inputs(const sn_graph *g, uint8_t *marks) {
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;)
     for (uint32_t k = 0; marks[id] && k < g->nodes[id].n_inputs; k++)
       marks[sn_graph_inputs(g, id)[k]] = 1;
 }
 
-/* used: results, and carries that other results need in later rounds. */
+/* Sets f->needed from f->used. A carry that a used result needs in a later round becomes used itself, so this repeats
+ * until nothing changes. */
 static sn_status find_needed(const state *s, family *f) {
   const sn_graph *body = &f->body;
   const sn_control c = sn_graph_control(s->from, f->first);
@@ -146,7 +149,8 @@ static sn_status find_needed(const state *s, family *f) {
   return SN_OK;
 }
 
-/* Marks what node id needs: a loop, by whose readers all have been, what its results need. */
+/* Marks what node id needs as live. A merged scan needs what its family's used results need. The walk is backward and
+ * `first` has the family's smallest id, so by then all readers of the family's results have been met. */
 static sn_status mark_read(state *s, sn_id id) {
   const sn_graph *g = s->from;
   const sn_id *inputs = sn_graph_inputs(g, id);
@@ -178,6 +182,7 @@ static sn_status find_used(state *s) {
 
 /* ---- making a loop anew ---------------------------------------------------------------------- */
 
+/* What an argument of the old body is in the new loop; ROLE_NONE: it goes. */
 typedef enum role { ROLE_NONE, ROLE_CARRY, ROLE_STACK, ROLE_CONST } role;
 
 typedef struct remake {
@@ -185,17 +190,16 @@ typedef struct remake {
   family *f;
   sn_control c;
   const sn_id *x;  /* the loop's inputs in the new graph */
-  uint8_t *role;   /* per argument of the body */
-  uint8_t *varies; /* per node of the body */
-  uint8_t *live;
-  uint8_t *read_as; /* per node: READ_* */
-  /* Per node that does not vary: the node before the loop that makes it, or SN_NONE. */
-  sn_id *outside;
-  sn_id *map; /* per node: that of the new body */
-  sn_graph body;
-  sn_id *inputs;
+  uint8_t *role;    /* per argument of the old body: ROLE_* */
+  uint8_t *varies;  /* per node of the old body: it may differ from round to round */
+  uint8_t *live;    /* per node: the new loop needs it */
+  uint8_t *read_as; /* per node: READ_* bits of its readers */
+  sn_id *outside;   /* per node that does not vary: the node before the loop with its value, or SN_NONE */
+  sn_id *map;       /* per node: its node in the new body */
+  sn_graph body;    /* the new body */
+  sn_id *inputs;    /* of the new loop: one per argument of the new body */
   size_t n_inputs;
-  int64_t n_of[4]; /* arguments of a role */
+  int64_t n_of[4]; /* number of arguments per role */
 } remake;
 
 static void find_roles(remake *m) {
@@ -219,12 +223,13 @@ static void find_roles(remake *m) {
   }
 }
 
-/* What a constant need not wait for: it is there before the loop. */
+/* A barrier on a loop constant is dropped: the constant is there before the loop begins. */
 static bool is_needless_barrier(const remake *m, sn_id id) {
   return m->f->body.nodes[id].op == SN_OP_barrier && !m->varies[id];
 }
 
-/* The argument that result k is as it comes: a carry of itself, a slice of a stack; SN_NONE: it is made. */
+/* If result k is an argument unchanged (a carry that returns itself, or the slices of an input stack), the number of
+ * that argument; else SN_NONE. */
 static uint32_t handed_on(const family *f, const sn_control *c, size_t k) {
   const sn_graph *body = &f->body;
   const sn_id id = body->outputs[k];
@@ -234,17 +239,19 @@ static uint32_t handed_on(const family *f, const sn_control *c, size_t k) {
   return (k < c->n_carries ? from == k : stack) ? (uint32_t)from : SN_NONE;
 }
 
+/* Whether the new loop has result k of the old one. */
 static bool is_result(const remake *m, size_t k) {
   return m->f->used[k] && handed_on(m->f, &m->c, k) == SN_NONE;
 }
 
-/* A constant of the loop that costs something. What is a view, or a number, is made in each round. */
+/* Whether node id is a loop constant whose computation costs something. Views and leaves are free, so they stay. */
 static bool is_hoisted(const remake *m, sn_id id) {
   const sn_op_class kind = sn_op_describe(m->f->body.nodes[id].op)->kind;
   return !m->varies[id] && kind != SN_CLASS_LEAF && kind != SN_CLASS_VIEW &&
          kind != SN_CLASS_CONTROL;
 }
 
+/* Marks the nodes that the new loop needs, and of hoisted values only the values themselves. */
 static void mark_body(const remake *m) {
   const sn_graph *body = &m->f->body;
   for (size_t k = 0; k < body->n_outputs; k++)
@@ -263,7 +270,8 @@ static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, 
   return SN_OK;
 }
 
-/* The constants' nodes before the loop, and what is made of them as far as something hoisted needs it. */
+/* Fills m->outside: a constant argument maps to the input that gives it, and a hoisted value, with all that it is made
+ * of, is copied to before the loop. */
 static sn_status hoist(remake *m) {
   const sn_graph *body = &m->f->body;
   uint8_t *wanted;
@@ -285,7 +293,7 @@ static sn_status hoist(remake *m) {
   return SN_OK;
 }
 
-/* An argument of the new body, given that node before the loop. */
+/* Adds an argument to the new body; node `given` of the new graph is the loop's input for it. */
 static sn_status add_input(remake *m, role kind, const sn_type *type, sn_id given, sn_id *out) {
   const int64_t number = (int64_t)m->n_inputs;
   m->inputs[m->n_inputs++] = given;
@@ -299,12 +307,12 @@ static sn_status add_argument(remake *m, sn_id id, role kind, sn_id given) {
 
 /* ---- sinking --------------------------------------------------------------------------------- */
 
-/* Who reads a node, by way of views, too. */
+/* Kinds of readers of a node, directly or through views. */
 enum { READ_BY_MAPS = 1, READ_BY_PRODUCTS = 2, READ_BY_OTHERS = 4 };
 
-/* Rows and columns from which on a product packs its factors, however they lie. */
+/* A product with at least so many rows and columns packs its operands whatever their layout. */
 #define MANY 64
-/* Nodes one behind the other. */
+/* Greatest depth of an expression that is sunk. */
 #define MOST_SUNK 6
 
 static uint8_t reader(const sn_graph *body, sn_id id) {
@@ -328,7 +336,8 @@ static void find_readers(const remake *m) {
   }
 }
 
-/* Numbers and indices, and little that is done with them: a mask, zeros. */
+/* Whether the value is made of constants and iotas by views and cheap elementwise ops, such as a mask or zeros, so that
+ * no memory need be read for it. */
 static bool is_of_no_memory(const sn_graph *g, sn_id id, int most) {
   const sn_op_info *op = sn_op_describe(g->nodes[id].op);
   if (op->kind == SN_CLASS_LEAF) return g->nodes[id].op != SN_OP_input;
@@ -339,7 +348,8 @@ static bool is_of_no_memory(const sn_graph *g, sn_id id, int most) {
   return true;
 }
 
-/* How many nodes one behind the other are better made in the loop, of the constant that body node id reads. */
+/* How many levels of the expression behind the loop constant `id` are computed in the loop: 0 for none. A transpose is
+ * sunk for products that pack, because packing transposes for free. */
 static int sunk(const remake *m, sn_id id) {
   const sn_graph *g = m->r->to.graph;
   const sn_id given = m->outside[id];
@@ -347,6 +357,7 @@ static int sunk(const remake *m, sn_id id) {
   return m->read_as[id] == READ_BY_PRODUCTS && g->nodes[given].op == SN_OP_transpose;
 }
 
+/* Copies the topmost `most` levels of the expression `given` into the new body; what they read becomes constants. */
 static sn_status sink(remake *m, sn_id given, int most, sn_id *out) {
   const sn_graph *g = m->r->to.graph;
   const sn_node *node = sn_graph_node(g, given);
@@ -361,7 +372,7 @@ static sn_status sink(remake *m, sn_id given, int most, sn_id *out) {
 
 /* ---- the new body ---------------------------------------------------------------------------- */
 
-/* Carries have an argument each, whether the body reads them or not. */
+/* Every carry that stays gets an argument, even one that the body does not read. */
 static sn_status add_carries(remake *m) {
   const sn_graph *body = &m->f->body;
   sn_id *reads; /* per argument: its node */
@@ -442,7 +453,7 @@ static sn_id rewrite_scan(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   return f->node;
 }
 
-/* A carry that never changes is what it began as, and slices that do not are their stack. */
+/* A result that is an argument unchanged becomes the loop's input for it: a carry's initial value, or the whole stack. */
 static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *s = r->user;
   const sn_id from = *sn_graph_inputs(s->from, id);

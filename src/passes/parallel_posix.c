@@ -5,13 +5,14 @@
 #include "build/inline.h"
 #include "passes/split.h"
 
-/* What this process has of a value of n blocks. */
+/* This process's m blocks of a value of n blocks: either blocks first .. first + m - 1 of `whole`, or, if whole is
+ * SN_NONE, the blocks of `but_last` and then `last`. */
 typedef struct blocks {
-  int64_t own;    /* m, so many of them */
-  int64_t first;  /* which they are of ... */
-  sn_id whole;    /* ... the value that they are part of, or SN_NONE: they are ... */
-  sn_id but_last; /* ... these, along the first axis (SN_NONE: m is 1), ... */
-  sn_id last;     /* ... and this one, without that axis */
+  int64_t own;    /* m */
+  int64_t first;  /* index in `whole` of the first one */
+  sn_id whole;    /* the value that has them along its first axis, or SN_NONE */
+  sn_id but_last; /* all but the last one along the first axis; SN_NONE if m is 1 */
+  sn_id last;     /* the last one, without that axis */
 } blocks;
 
 typedef struct walk {
@@ -19,12 +20,12 @@ typedef struct walk {
   sn_build b;
   int64_t ranks, rank;
   sn_state_split split;
-  sn_id *map;  /* per node: the new one; SN_NONE of blocks, and of what there is in parts only */
-  sn_id *part; /* per node: the part of this process, or SN_NONE */
-  blocks *of;  /* per node */
-  sn_id **results; /* per scan that was shared: of its last round */
-  sn_id *scans;    /* and of those before it: the new scan, or SN_NONE */
-  sn_id last_made; /* of the last round: see find_last_made; SN_NONE: there was none */
+  sn_id *map;      /* per node: its whole value in the new graph, or SN_NONE if there are only own blocks or a part */
+  sn_id *part;     /* per node: this process's part of it, or SN_NONE */
+  blocks *of;      /* per node: its own blocks */
+  sn_id **results; /* per shared scan: the values that its last round returns */
+  sn_id *scans;    /* per shared scan: the new scan of the rounds before the last, or SN_NONE */
+  sn_id last_made; /* a value of the last round, see find_last_made; SN_NONE: there was none yet */
 } walk;
 
 static sn_status refuse(const walk *w, sn_id id) {
@@ -36,7 +37,7 @@ static sn_status refuse(const walk *w, sn_id id) {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Of a value of n blocks, so many from `first` on. */
+/* Blocks first .. first + count - 1 of x. */
 static sn_id part(walk *w, sn_id x, int64_t first, int64_t count) {
   sn_type type = *sn_build_type(&w->b, x);
   type.dims[0] = count;
@@ -57,7 +58,7 @@ static sn_id with_axis(walk *w, sn_id x) {
   return sn_build_reshape(&w->b, x, &type);
 }
 
-/* Own block i. */
+/* Block i of the own ones, without the axis of blocks. */
 static sn_id block(walk *w, const blocks *p, int64_t i) {
   if (w->b.status) return SN_NONE;
   if (p->whole == SN_NONE && i == p->own - 1) return p->last;
@@ -79,7 +80,7 @@ static sn_status check_count(const walk *w, int64_t n) {
   return SN_OK;
 }
 
-/* Who is not shared reads all of it. */
+/* Meets a shard of x. Nodes that are not shared read it as x itself, through the map. */
 static sn_status meet_shard(walk *w, sn_id id, sn_id x) {
   sn_type type = w->from->nodes[id].type;
   if (w->split.blocks[x]) return refuse(w, id);
@@ -102,8 +103,7 @@ static blocks stack_of(const walk *w, sn_id id, size_t k, int64_t own) {
   return (blocks){.own = own, .first = w->rank * own, .whole = w->map[x]};
 }
 
-/* Of the values that the last round returns, the one with the most nodes one behind the other: when it is there, so are
- * all. */
+/* Sets w->last_made to the deepest of the n values that the last round returns. It is taken to be ready last. */
 static sn_status find_last_made(walk *w, const sn_id *results, size_t n) {
   const sn_graph *g = w->b.graph;
   uint32_t *depth;
@@ -119,6 +119,7 @@ static sn_status find_last_made(walk *w, const sn_id *results, size_t n) {
   return SN_OK;
 }
 
+/* Makes a scan over all own blocks but the last, and the body for the last one inline behind it. */
 static sn_status share_scan(walk *w, sn_id id, const sn_control *c, int64_t own) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_graph *body = c->regions[0];
@@ -195,6 +196,7 @@ static sn_status share_elementwise(walk *w, sn_id id) {
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
+/* The sum of the own blocks, with an axis of one block in front. */
 static sn_id sum_own(walk *w, const blocks *p) {
   sn_id *own = NULL;
   w->b.status = sn_arena_alloc(w->b.arena, (size_t)p->own, sizeof *own, (void **)&own);
@@ -202,6 +204,7 @@ static sn_id sum_own(walk *w, const blocks *p) {
   return w->b.status ? SN_NONE : with_axis(w, sn_build_sum_pairs(&w->b, own, p->own));
 }
 
+/* The own blocks as one value. */
 static sn_id all_own(walk *w, const blocks *p) {
   if (p->whole != SN_NONE) return part(w, p->whole, p->first, p->own);
   const sn_id parts[] = {p->but_last, with_axis(w, p->last)};
@@ -209,7 +212,7 @@ static sn_id all_own(walk *w, const blocks *p) {
   return sn_build_op(&w->b, SN_OP_concat, parts, 2, (int64_t[]){0}, 1, NULL);
 }
 
-/* Nobody reads what comes before the last rounds have ended: until then it is under way. */
+/* The result of an exchange, to be read only when the last round has ended: the exchange runs meanwhile. */
 static sn_id read_later(walk *w, sn_id made) {
   if (w->last_made == SN_NONE) return made;
   return sn_build_binary(&w->b, SN_OP_barrier, made, w->last_made);
@@ -241,7 +244,7 @@ static sn_id reshaped(walk *w, sn_id x, int64_t rank, const int64_t *dims) {
   return sn_build_reshape(&w->b, x, &type);
 }
 
-/* Of a value that there is whole: one number everywhere is a number, else they are cut out. */
+/* This process's part of node id, whose value is there whole: a slice, or a broadcast if it is one number everywhere. */
 static sn_id cut_out(walk *w, sn_id id) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_type type = sn_part_type(&node->type, w->ranks);
@@ -257,7 +260,8 @@ static sn_id part_of(walk *w, sn_id id) {
   return w->part[id];
 }
 
-/* What processes share the blocks of: this process's part of what these come to. */
+/* This process's part of the result of exchange id, whose input has own blocks p. Of an all_gather the part is just the
+ * own blocks. */
 static sn_id part_of_exchange(walk *w, sn_id id, const blocks *p) {
   const sn_node *node = sn_graph_node(w->from, id);
   const int64_t all[] = {1, sn_type_size(&node->type)}, own = all[1] / w->ranks;
@@ -276,7 +280,7 @@ static sn_status make_elementwise_part(walk *w, sn_id id) {
                          node->n_attrs, &type, &w->part[id]);
 }
 
-/* A node of which each process has its part; and all of them, where somebody reads it whole. */
+/* Makes this process's part of node id, and gathers the whole value if somebody reads it. */
 static sn_status meet_part(walk *w, sn_id id) {
   const sn_node *node = sn_graph_node(w->from, id);
   const sn_id x = node->n_inputs ? *sn_graph_inputs(w->from, id) : SN_NONE;
@@ -323,7 +327,7 @@ static sn_status meet(walk *w, sn_id id) {
   return node->op == SN_OP_result ? meet_result(w, id, x) : share_elementwise(w, id);
 }
 
-/* The results: of the state that is split, parts. */
+/* Node i of the new graph's outputs: of split state, the part. */
 static sn_id result(const walk *w, const sn_share *share, size_t i) {
   const size_t state = w->from->n_outputs - share->n_state;
   const bool split = i >= state && share->split[i - state];

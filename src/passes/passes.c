@@ -7,7 +7,7 @@ const sn_pass_info sn_pass_table[SN_PASS_COUNT] = {
 #include "passes/passes.def"
 };
 
-/* Equal nodes become one: the new graph is hash-consed while it is built. */
+/* A plain copy with hash-consing on: equal nodes become one while the new graph is built. */
 sn_status sn_pass_cse(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   (void)context;
   return sn_rewrite_graph(from, to, to->arena, true, NULL, NULL, NULL);

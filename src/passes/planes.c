@@ -1,51 +1,53 @@
-/* planes.c - arrays of small structs that loops carry become planes, a carry for each field: a round then reads and writes
- * whole vectors, and nothing is put together.
+/* planes.c - an array of small structs that a loop carries is split into planes, one carry per field: a round then reads
+ * and writes whole vectors, and no round needs a concat.
  *
  *   s (n, 5)                                s0 s1 ... (n, 1)
  *   x, y = s[:, 0:1], s[:, 1:2] ...         x, y = s0, s1 ...
  *   s' = s + h concat(f(x, y), g(x) ...)    s0' = s0 + h f(x, y), s1' = s1 + h g(x) ...
  *
- * Outside of the loop, what a carry begins as is cut, and what it ends as put together. What a derivative stacks of a
- * carry, it stacks by planes. 100 rounds over (4096, 5) take 0.15 ms instead of 1.8 with one thread of AVX-512, their
- * derivative 0.3 instead of 4.8; from one round on none was slower.
+ * Outside of the loop, the carry's initial value is sliced and its final value is a concat. If a derivative stacks a
+ * carry, it stacks each plane. 100 rounds over (4096, 5) take 0.15 ms instead of 1.8 with one thread of AVX-512, their
+ * derivative 0.3 instead of 4.8; even with a single round none was slower.
  *
- *   set    nodes of a loop that are cut alike or not at all: elementwise ops with what they read, concats and pads, which
- *          say where, and a carry's argument and result. A set that somebody reads over a cut stays whole
- *   parts  of a node of a set that is cut: its own, or slices of it as a whole, which layout takes apart
+ *   set    nodes of a loop that are cut at the same places or not at all: elementwise ops with their inputs, concats and
+ *          pads, whose seams are the cuts, and a carry's argument and result. A set stays whole if a slice reads across a
+ *          cut, or if an op reads it that is neither elementwise nor a slice. Sets are found by union-find
+ *   parts  the planes of a node of a cut set: computed as such, or slices of the whole node, which layout simplifies
  *
- * Nothing but places changes, so bits stay. Each node and each use is looked at a few times: linear. */
+ * Only where elements lie changes, so the bits are the same. Each node and each use is looked at a few times: linear. */
 #include <string.h>
 
 #include "build/rewrite.h"
 #include "passes/rewrite_rules.h"
 
-/* Of a carry: smaller ones stay in registers, however they lie. */
+/* Fewest elements of a carry that is split. Smaller carries stay in registers whatever their layout. */
 #define LEAST_ELEMENTS 64
+/* Most parts of a carry. */
 #define MOST_PARTS 16
-/* Along the axis that is cut, where cuts are bits. */
+/* Greatest size of the axis that is cut: its cuts are the bits of a word. */
 #define MOST_PLACES 64
 
-/* What a set is, or has. */
+/* Flags of a set. */
 enum {
-  WHOLE = 1,   /* it must stay so */
-  CARRIED = 2, /* a carry */
-  STACKED = 4  /* a stack that comes cut */
+  WHOLE = 1,   /* it must not be cut */
+  CARRIED = 2, /* it has a carry */
+  STACKED = 4  /* it has an input stack that another loop makes in parts */
 };
 
-typedef struct set {
-  uint32_t parent; /* of the root, which has the rest: itself */
-  int axis;        /* that is cut */
-  uint32_t work;   /* elementwise ops */
-  uint64_t cuts;   /* bit i: a part begins at place i > 0 */
-  uint32_t is;
+typedef struct set { /* a node of the union-find forest; only the root's other fields count */
+  uint32_t parent;   /* index of the parent; a root's own */
+  int axis;          /* the axis that is cut */
+  uint32_t work;     /* number of elementwise ops */
+  uint64_t cuts;     /* bit i: a part begins at index i > 0 along the axis */
+  uint32_t is;       /* WHOLE, CARRIED, STACKED */
 } set;
 
 typedef struct loop {
   sn_control c;
-  const sn_id *x;
-  set *sets;       /* per node of the body, of the test behind it, then per argument */
-  uint32_t slots;  /* those of arguments begin here */
-  bool *whole;     /* per result: a stack of which somebody reads more than parts */
+  const sn_id *x;  /* its inputs in the old graph */
+  set *sets;       /* one per node of the body, then of the test, then per argument */
+  uint32_t slots;  /* index in `sets` of the first argument */
+  bool *whole;     /* per result: a stack that somebody reads across its cuts */
   uint32_t *first; /* per result: the number of its first part in the new loop */
 } loop;
 
@@ -53,7 +55,7 @@ typedef struct state {
   const sn_pass_context *context;
   const sn_graph *from;
   uint8_t *live;
-  loop **loops; /* per node, or NULL */
+  loop **loops; /* per node: NULL if it is no loop */
 } state;
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -67,6 +69,7 @@ static void keep_whole(set *s, bool why) {
   if (why) s->is |= WHOLE;
 }
 
+/* Adds cuts along an axis. A set that is cut along two axes stays whole. */
 static void cut(set *s, int axis, uint64_t cuts) {
   if (!cuts) return;
   keep_whole(s, s->cuts && s->axis != axis);
@@ -74,6 +77,7 @@ static void cut(set *s, int axis, uint64_t cuts) {
   s->cuts |= cuts;
 }
 
+/* Unites the sets of a and b. */
 static void tie(set *sets, uint32_t a, uint32_t b) {
   set *to = root(sets, a), *from = root(sets, b);
   if (to == from) return;
@@ -90,7 +94,7 @@ static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
   if (fits) cut(s, axis, (uint64_t)1 << at);
 }
 
-/* Where what node id puts together meets. */
+/* Cuts the set of node id, a concat or pad, where its inputs meet or the padding begins and ends. */
 static void cut_where_parts_meet(set *s, const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_id *x = sn_graph_inputs(g, id);
@@ -109,7 +113,7 @@ static bool is_member(sn_op op) {
   return op == SN_OP_input || op == SN_OP_concat || op == SN_OP_pad || sn_op_is_elementwise(op);
 }
 
-/* Where a region's nodes are among the sets. */
+/* Index in l->sets of the first node of a region: 0 is the body, 1 the test. */
 static uint32_t base_of(const loop *l, uint32_t region) {
   return region ? (uint32_t)l->c.regions[0]->n_nodes : 0;
 }
@@ -125,11 +129,11 @@ static void find_sets_of(loop *l, uint32_t region) {
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       const sn_id x = sn_graph_inputs(g, id)[k];
       const sn_op op = g->nodes[x].op;
-      if (!elementwise) /* slices are looked at when all cuts are known */
+      if (!elementwise) /* slices are checked later, when all cuts are known */
         keep_whole(root(sets, base + x), node->op != SN_OP_slice);
       else if (is_member(op))
         tie(sets, base + id, base + x);
-      else /* a view is as well read by its slices */
+      else /* an input that is no view would have to be sliced; slices of a view are free */
         keep_whole(root(sets, base + id), sn_op_describe(op)->kind > SN_CLASS_VIEW);
     }
     if (node->op == SN_OP_input)
@@ -139,14 +143,14 @@ static void find_sets_of(loop *l, uint32_t region) {
   }
 }
 
-/* Whether a slice takes elements of one part only; axis: of the slice. */
+/* Whether a slice takes elements of one part of the set only. axis: the slice's axis that the set cuts. */
 static bool is_inside(const sn_graph *g, sn_id slice, const set *s, int axis) {
   const sn_type *type = &g->nodes[slice].type;
   const int64_t *attrs = sn_graph_attrs(g, slice);
   if (!s->cuts || !sn_type_size(type)) return true;
   const int64_t first = attrs[axis];
   const int64_t last = first + (type->dims[axis] - 1) * attrs[type->rank + axis];
-  /* bits up to each of both: they differ by those in between */
+  /* masks of the bits up to first and up to last: their xor has the cuts between the two */
   return !((((2ull << first) - 1) ^ ((2ull << last) - 1)) & s->cuts);
 }
 
@@ -165,18 +169,19 @@ static uint32_t count(uint64_t bits) {
   return n;
 }
 
-/* The set at that place, if it is cut. */
+/* The set that contains element `at` of l->sets if that set is cut; else NULL. */
 static const set *cut_set(const loop *l, uint32_t at) {
   const set *s = root(l->sets, at);
   return s->cuts && (s->is & (CARRIED | STACKED)) && !(s->is & WHOLE) ? s : NULL;
 }
 
+/* The set of result k if the loop returns that result in parts; else NULL. */
 static const set *cut_result(const loop *l, size_t k) {
   const bool whole = k >= l->c.n_carries && l->whole[k];
   return whole ? NULL : cut_set(l, l->c.regions[0]->outputs[k]);
 }
 
-/* The set of the result that node id is, if that is cut. */
+/* If node id is a result that its loop returns in parts, the set of that result; else NULL. */
 static const set *cut_from(const state *s, sn_id id) {
   if (s->from->nodes[id].op != SN_OP_result) return NULL;
   const loop *l = s->loops[*sn_graph_inputs(s->from, id)];
@@ -187,12 +192,14 @@ static bool is_stack(const loop *l, size_t k) {
   return k >= l->c.n_carries && k < l->c.n_carries + l->c.n_stacks;
 }
 
-/* A stack is cut if it comes so; else the rounds read slices of it. */
+/* The set of argument k if the new loop takes it in parts; else NULL. A stack is taken in parts only if another loop
+ * makes it in parts; else the rounds slice it. */
 static const set *cut_argument(const state *s, const loop *l, size_t k) {
   if (is_stack(l, k) && !cut_from(s, l->x[k])) return NULL;
   return cut_set(l, l->slots + (uint32_t)k);
 }
 
+/* Makes the record of loop id, with the sets of its arguments. */
 static sn_status begin(const state *s, sn_id id, loop **out) {
   const sn_graph *g = s->from;
   const size_t n = g->nodes[id].n_inputs;
@@ -216,7 +223,8 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
   return SN_OK;
 }
 
-/* Carries are on both sides of the body. What stacks alone are made of is put together again for a stack. */
+/* Unites each carry's argument with its result in the body. A stacked result whose set has no carry stays whole: it
+ * would be cut only to be put together again for the stack. */
 static void tie_results(loop *l) {
   const sn_graph *body = l->c.regions[0];
   for (uint32_t k = 0; k < l->c.n_carries; k++) {
@@ -229,8 +237,8 @@ static void tie_results(loop *l) {
   }
 }
 
-/* A round reads and writes each part. Where the ops for all of them are many more than fit in a kernel, what these hand to
- * each other costs as much as is saved, and compiling more. */
+/* A round reads and writes each part. If the ops on all parts are many more than fit into one kernel, the values that the
+ * kernels exchange cost as much as is saved, and compile time grows. */
 static bool is_too_much(const set *s, const sn_target_limits *limits) {
   const uint32_t parts = 1 + count(s->cuts);
   return parts > MOST_PARTS || parts > limits->buffers / 2 || s->work * parts > 2 * limits->nodes;
@@ -246,7 +254,7 @@ static void find_sets(const state *s, loop *l) {
   }
 }
 
-/* Marks a stack that node id reads as its input k, if it needs more of it than parts. */
+/* If input k of node id is a stack that can be made in parts, marks it to be made whole unless the node reads parts. */
 static void keep_if_read_across(const state *s, sn_id id, uint32_t k) {
   const sn_graph *g = s->from;
   const sn_id x = sn_graph_inputs(g, id)[k];
@@ -260,7 +268,8 @@ static void keep_if_read_across(const state *s, sn_id id, uint32_t k) {
   maker->whole[*sn_graph_attrs(g, x)] |= !by_parts;
 }
 
-/* Makers come before their readers, so what comes cut is known; then what is read of it. */
+/* Finds the sets of all loops in order, so a loop's input stacks are known to come in parts or not. Then finds which
+ * stacks are read across their cuts. */
 static sn_status find_loops(state *s) {
   const sn_graph *g = s->from;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&s->live));
@@ -285,7 +294,8 @@ static sn_status find_loops(state *s) {
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* The parts of a value of type `whole` along an axis: slices of x, or arguments or results of x from a number on. */
+/* Makes the parts of a value of type `whole` and returns how many: slices of x, or arguments, or results of loop x, with
+ * consecutive numbers from `number` on. */
 static size_t make_parts(sn_build *b, sn_op op, sn_id x, int64_t number, const sn_type *whole,
                          const set *s, int axis, sn_id *parts) {
   sn_type type = *whole;
@@ -309,9 +319,9 @@ static sn_id put_together(sn_build *b, const sn_id *parts, size_t n, int axis) {
 typedef struct remake {
   const state *s;
   const loop *l;
-  uint32_t region;      /* of the loop's */
+  uint32_t region;      /* which of the loop's regions: 0 the body, 1 the test */
   const int64_t *first; /* per argument: the number of its first part */
-  sn_id **parts;        /* per node of the region, or NULL */
+  sn_id **parts;        /* per node of the region: its parts in the new region, or NULL */
 } remake;
 
 static void keep_parts(const remake *m, sn_build *b, sn_id id, const sn_id *parts, size_t n) {
@@ -319,7 +329,7 @@ static void keep_parts(const remake *m, sn_build *b, sn_id id, const sn_id *part
   if (!b->status) memcpy(m->parts[id], parts, n * sizeof *parts);
 }
 
-/* Of node id of the region, which is `whole` in the new one. */
+/* The parts of node id of the old region: those computed as such, or else slices of `whole`, its node in the new one. */
 static const sn_id *parts_of(const remake *m, sn_build *b, sn_id id, sn_id whole, const set *s) {
   sn_id parts[MOST_PLACES];
   if (!m->parts[id] && !b->status) {
@@ -367,7 +377,7 @@ static sn_id rewrite_inside(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   return put_together(&r->to, parts, n, s->axis);
 }
 
-/* The body's results, parts of those that are cut. */
+/* Replaces each output of the new body that is cut by its parts, and sets l->first. */
 static sn_status cut_outputs(const remake *m, sn_graph *to) {
   const sn_graph *from = m->l->c.regions[0];
   const sn_id *old = to->outputs;
@@ -428,7 +438,7 @@ static sn_status remake_loop(sn_rewrite *r, sn_id id, const sn_id *x, sn_id *out
   return r->to.status;
 }
 
-/* an array of structs that a loop carries is an array for each field */
+/* Replaces a loop by one that carries an array of structs as an array per field. */
 static sn_id planes_of_structs(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *s = r->user;
   sn_id made = SN_NONE;

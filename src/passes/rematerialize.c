@@ -1,46 +1,48 @@
-/* rematerialize.c - a matrix far larger than what it is made of, as the scores of attention are, is
- * made again for a use that cannot share one walk over blocks of rows (fuse/chain.h) with the
- * first:
+/* rematerialize.c - a matrix far larger than its operands, such as the scores of attention (a wide
+ * matrix), is computed again for a use that cannot share one walk over blocks of rows (fuse/chain.h)
+ * with the first use:
  *
  *   s = q k^T,  p = e^(s - m) / l,  o = p v
- *   later    ds = p (do v^T - d)     waits for o, which is made of p: p of another q k^T
- *   turned   dv = p^T do             walks over columns of p: p^T of k q^T, row by row
+ *   later    ds = p (do v^T - d)     waits for o, which is made of p: gets p of another q k^T
+ *   turned   dv = p^T do             walks over columns of p: gets p^T of k q^T, row by row
  *
- * Then fusion keeps all of them to pieces in a lane's own memory. Products with short sums and
- * elementwise ops are made again; what they read is in memory anyway. A barrier keeps a copy back
- * until its user's other inputs are there. The bits are the same: in a turned product the same
- * factors are multiplied and added in the same order. Only a turned use of few columns may have had
- * its long sum in segments (sn_target_sum_segments) while it had few rows; it has it in one now. */
+ * Then fusion keeps only blocks of each of them, in a lane's own memory. Products with short sums
+ * and elementwise ops are computed again; their other inputs are in memory anyway. A barrier holds a
+ * copy back until its user's other inputs are there. The bits are the same: a turned product adds
+ * the same products in the same order. One exception: a turned use with few columns may have had
+ * its long sum in segments (sn_target_sum_segments) while it had few rows, and now has it whole. */
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
-/* "Far larger": each side of the matrix has so many elements for each term of its sums. What the
- * target adds: forward and backward take about 1.6 times as long with the matrix made again, so it
- * must be large (remade_bytes), and its sums short (remade_terms). */
+/* "Far larger": rows and columns of the matrix are at least so many times the number of terms k of
+ * its sums. Forward and backward together take about 1.6 times as long with the matrix computed
+ * again, so the target also demands that it is large (remade_bytes) and k small (remade_terms). */
 enum { SIDES_TO_TERMS = 4 };
 
+/* The two kinds of copies: for a later use, and for a turned (transposed) use. */
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
-/* All lists are per old node. */
+/* All arrays are per old node. */
 typedef struct copies {
-  sn_id *user;         /* the first one of the copy; SN_NONE: there is no copy */
-  sn_id *first, *next; /* of those with this node as first user, in order */
-  sn_id *made;         /* the copy in the new graph */
+  sn_id *user; /* the first node that uses the node's copy; SN_NONE: it has no copy */
+  /* A list, in order of ids: the nodes whose copies this node is the first to use, and the next one in it. */
+  sn_id *first, *next;
+  sn_id *made; /* the copy in the new graph */
 } copies;
 
-typedef struct remaker {
+typedef struct remaker { /* all arrays are per old node */
   const sn_target *target;
   uint8_t *live;
-  uint8_t *wide;   /* such a matrix */
-  uint32_t *stage; /* how many wide matrices were used up, one after the other, before it */
-  sn_id *gate;     /* of its small inputs, or theirs, one of its stage */
+  uint8_t *wide;   /* a wide matrix: a wide product, or elementwise of one */
+  uint32_t *stage; /* the most products on a path to the node that use a wide matrix up */
+  sn_id *gate;     /* among its inputs that are not wide, and the gates of the wide ones, one of its stage */
   copies of[KINDS];
 } remaker;
 
-/* A product that uses a wide matrix up: row by row, or column by column. */
+/* A product that uses a wide matrix up, row by row, or column by column if turned. */
 typedef struct wide_use {
-  int side;
-  sn_id x;
+  int side; /* which operand it is, behind a transpose or not */
+  sn_id x;  /* the wide matrix */
   bool turned;
 } wide_use;
 
@@ -60,11 +62,13 @@ static bool is_wide_product(const sn_target *target, const sn_graph *g, sn_id id
   const int last = node->type.rank - 1;
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
   const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
-  /* Each matrix of a batch by itself: turned, tiny ones may have rows to join. */
+  /* Tested per matrix of a batch. Turning a product may change whether the batch joins its rows, and
+   * tiny products have other bits. */
   return k <= target->costs.remade_terms && rows >= SIDES_TO_TERMS * k &&
          columns >= SIDES_TO_TERMS * k && columns > target->costs.tiny_product / rows;
 }
 
+/* Whether node id is a product with a wide operand that is not wide itself; fills *use. */
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {
   if (g->nodes[id].op != SN_OP_matmul || m->wide[id]) return false;
   for (int side = 0; side < 2; side++) {
@@ -78,11 +82,13 @@ static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *u
 
 /* ---- which copies ---------------------------------------------------------------------------- */
 
+/* Whether the op can join a walk over rows of its inputs: an elementwise op or a reduction. */
 static bool is_in_step(const sn_graph *g, sn_id id) {
   const sn_op op = g->nodes[id].op;
   return sn_op_is_elementwise(op) || sn_op_describe(op)->kind == SN_CLASS_REDUCE;
 }
 
+/* Sets wide, stage and gate of node id. Its inputs have theirs. */
 static void look_at(remaker *m, const sn_graph *g, sn_id id) {
   const sn_id *x = sn_graph_inputs(g, id);
   bool wide = is_wide_product(m->target, g, id);
@@ -97,6 +103,7 @@ static void look_at(remaker *m, const sn_graph *g, sn_id id) {
   m->wide[id] = wide;
 }
 
+/* Whether node id uses the wide matrix x in a later stage than x is made in, so it needs a copy. */
 static bool is_later(const remaker *m, sn_id id, sn_id x) {
   return m->wide[x] && m->stage[id] > m->stage[x];
 }
@@ -105,6 +112,8 @@ static void want(copies *c, sn_id x, sn_id user) {
   if (user < c->user[x]) c->user[x] = user; /* SN_NONE is the largest */
 }
 
+/* Marks the copies that node id needs. Called from the last node to the first, so the copies of node
+ * id itself are known, and their inputs are copied with them. */
 static void find_copies(remaker *m, const sn_graph *g, sn_id id) {
   wide_use use;
   if (uses_wide(m, g, id, &use)) {
@@ -122,12 +131,13 @@ static void find_copies(remaker *m, const sn_graph *g, sn_id id) {
 
 /* ---- the new graph --------------------------------------------------------------------------- */
 
+/* x with its last two axes swapped. */
 static sn_id turn(sn_build *b, sn_id x) {
   if (b->status) return SN_NONE;
   return swaps_last(b->graph, x) ? *sn_graph_inputs(b->graph, x) : sn_build_swap_last(b, x);
 }
 
-/* Input x of a copy. */
+/* What a copy reads for input x of the original: the copy of x if there is one, else x itself. */
 static sn_id input_of(sn_rewrite *r, kind which, sn_id x) {
   const remaker *m = r->user;
   if (m->of[which].user[x] != SN_NONE) return m->of[which].made[x];

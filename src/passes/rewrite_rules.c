@@ -1,12 +1,12 @@
-/* rewrite_rules.c - the walk of rewrite_rules.h, and what rules ask. Work is linear: each old node
- * is offered to the rules at most MOST_REWRITES times. */
+/* rewrite_rules.c - the walk of rewrite_rules.h, and what rules ask. Work is linear: the rules
+ * rewrite at most MOST_REWRITES times for each old node. */
 #include "passes/rewrite_rules.h"
 
 #include "base/log.h"
 
 #define MOST_REWRITES 16 /* for one old node */
-#define MOST_DEPTH 4     /* of ops made by rules inside rules */
-#define SIGN_DEPTH 4     /* of the question for -0 */
+#define MOST_DEPTH 4     /* nesting of sn_match_view: views that rules make inside rules */
+#define SIGN_DEPTH 4     /* nodes that never_minus_zero looks through */
 
 sn_status sn_note_rewrite(const sn_pass_context *context, const char *rule, sn_id old, sn_id made) {
   sn_rewrite_notes *notes = context->notes;
@@ -31,7 +31,7 @@ static sn_id apply_once(const sn_match *m) {
   return SN_NONE;
 }
 
-/* The last rewrite of the op, or SN_NONE where no rule applies. */
+/* Applies the rules until none matches. Returns the last node made, or SN_NONE if no rule applied. */
 static sn_id settle(const sn_match *first) {
   sn_match m = *first;
   sn_id settled = SN_NONE;
@@ -41,7 +41,7 @@ static sn_id settle(const sn_match *first) {
     if (made == SN_NONE) break;
     m.walk->budget--;
     settled = made;
-    if (made < before) break; /* it stands in the graph already, settled */
+    if (made < before) break; /* it was in the graph before, so the rules have seen it */
     const sn_node *node = sn_graph_node(m.b->graph, made);
     m = (sn_match){.walk = m.walk,
                    .b = m.b,
@@ -119,8 +119,8 @@ static bool none_has_minus_zero(const sn_graph *g, const sn_node *node, int dept
   return none;
 }
 
-/* By the column minus_zero of the table; for ops of which that cannot tell, by their attributes and
- * dtypes. */
+/* Decides by the facts not_negative and minus_zero of ops.def. Constants, casts and pads depend on
+ * their attributes and dtypes instead. */
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   const sn_node *node = sn_graph_node(g, x);
   const sn_op_info *op = sn_op_describe(node->op);
@@ -128,7 +128,7 @@ static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   double value;
   if (!sn_dtype_is_float(node->type.dtype) || op->not_negative) return true;
   if (depth == 0) return false;
-  if (node->op == SN_OP_constant) /* as its dtype holds it: -1e-300 is -0 in float32 */
+  if (node->op == SN_OP_constant) /* uniform rounds to the dtype: -1e-300 is -0 in float32 */
     return sn_graph_uniform(g, x, &value) && sn_double_attr(value) != sn_double_attr(-0.0);
   if (node->op == SN_OP_astype) return !sn_dtype_is_float(g->nodes[*in].type.dtype);
   if (node->op == SN_OP_pad && sn_graph_attrs(g, x)[node->n_attrs - 1] != sn_double_attr(0))
@@ -137,7 +137,7 @@ static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   case SN_ZERO_UNKNOWN: return false;
   case SN_ZERO_NEVER: return true;
   case SN_ZERO_OF_FIRST: return never_minus_zero(g, in[0], depth - 1);
-  case SN_ZERO_OF_ALL: /* of two */
+  case SN_ZERO_OF_ALL: /* such ops have two inputs */
     return never_minus_zero(g, in[0], depth - 1) || never_minus_zero(g, in[1], depth - 1);
   case SN_ZERO_OF_ANY: return none_has_minus_zero(g, node, depth - 1);
   }

@@ -1,11 +1,11 @@
 /* rewrite_rules.h - a pass as a list of rules. A rule looks at one op that is about to be added to
- * the new graph, its match, and says what to put in its place:
+ * the new graph (the match) and returns the node to use instead:
  *
  *   SN_RULE(mul, times_one)      x * 1 -> x
  *
- * The walk is bottom-up: the inputs of a match have been rewritten already. What a rule makes is
- * offered to the rules again, so that a chain settles where it stands; nodes that nobody reads any
- * more stay behind for dce. */
+ * The walk is bottom-up: the inputs of a match have been rewritten already. The node that a rule
+ * makes is offered to the rules again, so a chain of rewrites settles in one walk. Nodes that lose
+ * their last reader stay in the graph until dce. */
 #ifndef SN_PASSES_REWRITE_RULES_H
 #define SN_PASSES_REWRITE_RULES_H
 
@@ -17,13 +17,13 @@ typedef struct sn_rule_walk {
   const sn_pass_context *context;
   const struct sn_rule *rules;
   sn_rewrite *r;
-  sn_id old;      /* the node under way */
-  uint32_t *uses; /* of the old nodes */
-  int depth;      /* of ops that rules make by rules */
-  int budget;     /* rewrites left for the old node under way: work per node is bounded */
+  sn_id old;      /* the old node that is being rewritten */
+  uint32_t *uses; /* per old node: how many edges and outputs read it */
+  int depth;      /* how deep sn_match_view is nested */
+  int budget;     /* rewrites left for `old`, so that the work per node is bounded */
 } sn_rule_walk;
 
-typedef struct sn_match { /* one op, not added yet */
+typedef struct sn_match { /* an op that is not in the new graph yet, or was made by a rule just now */
   sn_rule_walk *walk;
   sn_build *b;
   sn_op op;
@@ -41,20 +41,20 @@ typedef struct sn_rule {
   const char *name;
 } sn_rule;
 
-/* A row of a pass's table: a rule for SN_OP_##op. The log names it. */
+/* A row of a pass's table: a rule for SN_OP_##op. The log uses the rule's name. */
 #define SN_RULE(op, rule) \
   { SN_OP_##op, rule, #rule }
 #define SN_RULES_END \
   { .apply = NULL }
 
-/* rules end with a row whose apply is NULL. */
+/* Builds *to from *from by the rules, a list that ends with SN_RULES_END. Earlier rows go first. */
 sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *from, sn_graph *to,
                               const sn_rule *rules);
 
-/* Notes that `made` stands for node `old`, where somebody looks. */
+/* Records, if context->notes is set, that node `made` of the new graph replaces node `old`. */
 sn_status sn_note_rewrite(const sn_pass_context *context, const char *rule, sn_id old, sn_id made);
 
-/* A view of x, made by the rules where one applies. */
+/* A view of x. The rules are applied to it first, as to an op of the old graph. */
 sn_id sn_match_view(const sn_match *m, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
                     const sn_type *type);
 
@@ -77,18 +77,18 @@ static inline bool sn_match_is_float(const sn_match *m) {
   return sn_dtype_is_float(sn_match_dtype(m, (int)m->n - 1));
 }
 
-/* Whether input i has this value everywhere, told from the same with the other sign of zero. */
+/* Whether every element of input i is known to be this value. The two zeros are different values. */
 bool sn_match_value(const sn_match *m, int i, double value);
 
-/* The result: one value everywhere. */
+/* A node of the match's type with this value everywhere. */
 static inline sn_id sn_match_full(const sn_match *m, double value) {
   return sn_build_full(m->b, &m->type, value);
 }
 
-/* Whether the old graph reads input i here only. */
+/* Whether this match is the only reader of input i in the old graph. False for ops made by rules. */
 bool sn_match_single_use(const sn_match *m, int i);
 
-/* Whether no element can be -0: then x + 0 is x. False where it is not known. */
+/* Whether it is known that no element of x is -0: then x + 0 is x. */
 bool sn_match_never_minus_zero(const sn_match *m, sn_id x);
 
 #endif

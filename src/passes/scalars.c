@@ -1,31 +1,33 @@
-/* scalars.c - a program over tiny tensors is taken apart into scalars: stacks, slices, masks and
- * sums of a few elements cost no kernels of their own then, and the whole program is one
- * straight-line function.
+/* scalars.c - a program over tiny tensors is rewritten to scalars: stacks, slices, masks and sums of
+ * a few elements then need no kernels of their own, and the whole program is one straight-line
+ * function.
  *
  *   v = stack(a, b, c)          parts(v)  = a, b, c
  *   s = slice(v, 1)             parts(s)  = b
  *   w = v * v                   parts(w)  = a a, b b, c c
  *   return w                    concat of its parts, reshaped
  *
- * Every computed value has parts, one node per element; arguments are read by slices. It is done
- * when all computed values are tiny and one of them would otherwise have to go through memory. */
+ * Every computed value has parts, one node per element; arguments are read by slices. The pass runs
+ * only if all computed values are tiny, there are at least two of them, and one would otherwise go
+ * through memory. */
 #include <string.h>
 
 #include "build/rewrite.h"
 #include "graph/reference.h"
 #include "passes/passes.h"
 
-/* Of a value, whatever the target asks for: combine() has the order of sums of so many terms. */
+/* Most elements of a value, even if the target allows more: combine() gives the order of sums of up
+ * to so many terms. */
 #define MOST_ELEMENTS 16
-/* Of a program: bounds the work of the compiler. */
+/* Most parts of a program, which bounds the work of the compiler. */
 #define MOST_PARTS 100000
 
 typedef struct taking {
   const sn_graph *from;
   sn_build to;
   const uint8_t *live;
-  int64_t most;  /* elements of a value */
-  size_t *first; /* per node: its parts start here */
+  int64_t most;  /* most elements of a value */
+  size_t *first; /* per node: index in `parts` of its first part */
   sn_id *parts;
 } taking;
 
@@ -53,7 +55,7 @@ static bool can_take_apart(const taking *t, sn_id id) {
   }
 }
 
-/* A computed value that another kernel would have to store. */
+/* Whether, without this pass, the node would be a value that one kernel stores and another reads. */
 static bool goes_through_memory(const sn_graph *g, sn_id id) {
   const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
   if (sn_op_is_elementwise(g->nodes[id].op) || kind == SN_CLASS_LEAF) return false;
@@ -61,6 +63,7 @@ static bool goes_through_memory(const sn_graph *g, sn_id id) {
   return sn_op_describe(g->nodes[*sn_graph_inputs(g, id)].op)->kind != SN_CLASS_LEAF;
 }
 
+/* Whether the whole program can and should be rewritten. Sets t->first and the number of parts. */
 static bool is_worth_it(const taking *t, size_t *n_parts) {
   const sn_graph *g = t->from;
   size_t through_memory = 0, computed = 0;
@@ -130,7 +133,8 @@ static void take_elementwise(taking *t, sn_id id, sn_id *out) {
   }
 }
 
-/* In the order of kernels/fold.h: element j with j + half; what rounds begins at its identity. */
+/* Reduces n terms in the order of kernels/fold.h: element j with j + half, for halves 8, 4, 2, 1.
+ * Reductions that round begin at their identity. Changes x. */
 static sn_id combine(taking *t, sn_op reduction, sn_dtype dtype, sn_id *x, int n) {
   const sn_op_info *op = sn_op_describe(reduction);
   for (int half = MOST_ELEMENTS / 2; half; half /= 2) {
@@ -263,7 +267,7 @@ sn_status sn_pass_scalars(const sn_pass_context *context, const sn_graph *from, 
   if (!is_worth_it(&t, &n_parts))
     return sn_rewrite_graph(from, to, target, context->share, NULL, NULL, NULL);
   SN_TRY(sn_arena_alloc(arena, n_parts, sizeof *t.parts, (void **)&t.parts));
-  sn_graph_init(to, target, true); /* parts of arguments are asked for again and again */
+  sn_graph_init(to, target, true); /* shared, as the same parts of arguments are made many times */
   to->n_arguments = from->n_arguments;
   for (sn_id id = 0; id < from->n_nodes; id++)
     if (live[id]) take_node(&t, id);

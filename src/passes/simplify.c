@@ -1,12 +1,12 @@
-/* simplify.c - identities of arithmetic, one row each, that hold bit for bit for every value (which
- * NaN it is aside), infinities and signed zeros included. Those of views stand in layout.c; forms
- * that round differently in strength.c. */
+/* simplify.c - identities of arithmetic, one row each, that hold bit for bit for every value,
+ * infinities and signed zeros included; only which NaN results may differ. Rules for views are in
+ * layout.c, forms that round differently in strength.c. */
 #include <math.h>
 
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-/* Whether input i is what op made; the input of input i. */
+/* Whether op made input i; and the first input of input i. */
 static bool is(const sn_match *m, int i, sn_op op) { return sn_match_is(m, m->x[i], op); }
 static sn_id in(const sn_match *m, int i) { return sn_match_input(m, m->x[i], 0); }
 
@@ -18,18 +18,18 @@ static sn_id binary(const sn_match *m, sn_op op, sn_id x, sn_id y) {
 static bool same_inputs(const sn_match *m) { return m->x[0] == m->x[1]; }
 static bool is_int(const sn_match *m) { return sn_match_dtype(m, 0) == SN_I32; }
 
-/* What the table says of the op that made input 0. */
+/* The row of ops.def of the op that made input 0. */
 static const sn_op_info *made_by(const sn_match *m) {
   return sn_op_describe(sn_match_node(m, m->x[0])->op);
 }
 
-/* The other input of a commutative op where one has this value; SN_NONE where none has. */
+/* Of a commutative op with one input of this value everywhere, the other input; else SN_NONE. */
 static sn_id other_than(const sn_match *m, double value) {
   if (sn_match_value(m, 1, value)) return m->x[0];
   return sn_match_value(m, 0, value) ? m->x[1] : SN_NONE;
 }
 
-/* The number of an input that op made, 0 or 1; -1: neither. */
+/* The index of an input that op made, 0 or 1; -1 if op made neither. */
 static int which(const sn_match *m, sn_op op) {
   if (sn_match_is(m, m->x[1], op)) return 1;
   return sn_match_is(m, m->x[0], op) ? 0 : -1;
@@ -46,7 +46,7 @@ static sn_id times_minus_one(const sn_match *m) {
   return x != SN_NONE ? unary(m, SN_OP_neg, x) : SN_NONE;
 }
 
-/* x * 0 = 0 of integers; of floats not: NaN, infinity and -1 times 0 */
+/* x * 0 = 0 for integers only: of floats, NaN, infinity and negative numbers times 0 are not +0 */
 static sn_id times_zero(const sn_match *m) {
   return is_int(m) && other_than(m, 0) != SN_NONE ? sn_match_full(m, 0) : SN_NONE;
 }
@@ -57,7 +57,7 @@ static sn_id negated_factors(const sn_match *m) {
                                                     : SN_NONE;
 }
 
-/* (-x) c = x (-c), (-x) y = -(x y): signs come out where sums can take them in */
+/* (-x) c = x (-c), (-x) y = -(x y): the sign moves out, where a sum or difference can absorb it */
 static sn_id negated_factor(const sn_match *m) {
   const int i = which(m, SN_OP_neg);
   double c;
@@ -79,12 +79,12 @@ static sn_id over_minus_one(const sn_match *m) {
   return sn_match_value(m, 1, -1) ? unary(m, SN_OP_neg, m->x[0]) : SN_NONE;
 }
 
-/* x / 2^k = x 2^-k: both are the same number, rounded once. 2^-k must be a normal number. */
+/* x / 2^k = x 2^-k: both round the same exact number once. 2^-k must be a normal number. */
 static sn_id over_power_of_two(const sn_match *m) {
   double c;
   if (!sn_graph_uniform(sn_match_graph(m), m->x[1], &c)) return SN_NONE;
   const double most = m->type.dtype == SN_F32 ? 0x1p120 : 0x1p1000;
-  const bool is_power = (uint64_t)sn_double_attr(c) << 12 == 0; /* the bits of its fraction */
+  const bool is_power = (uint64_t)sn_double_attr(c) << 12 == 0; /* no bit of the fraction is set */
   return is_power && fabs(c) < most && fabs(c) > 1 / most
              ? binary(m, SN_OP_mul, m->x[0], sn_build_like(m->b, m->x[1], 1 / c))
              : SN_NONE;
@@ -111,7 +111,7 @@ static sn_id plus_zero(const sn_match *m) {
   return y != SN_NONE && sn_match_never_minus_zero(m, y) ? y : SN_NONE;
 }
 
-/* (x + 0) + y = x + y where y is never -0: only the sum of two -0 could tell */
+/* (x + 0) + y = x + y where y is never -0: the two differ only if x and y are both -0 */
 static sn_id plus_zero_inside(const sn_match *m) {
   const int i = which(m, SN_OP_add);
   if (i < 0 || !sn_match_never_minus_zero(m, m->x[1 - i])) return SN_NONE;
@@ -142,14 +142,14 @@ static sn_id minus_negated(const sn_match *m) {
   return is(m, 1, SN_OP_neg) ? binary(m, SN_OP_add, m->x[0], in(m, 1)) : SN_NONE;
 }
 
-/* -0 - x = -x; 0 - x = -x of integers (of floats not: 0 - 0 = +0) */
+/* -0 - x = -x; 0 - x = -x for integers only, as 0 - 0 = +0 for floats */
 static sn_id zero_minus(const sn_match *m) {
   return sn_match_value(m, 0, -0.0) || (is_int(m) && sn_match_value(m, 0, 0))
              ? unary(m, SN_OP_neg, m->x[1])
              : SN_NONE;
 }
 
-/* x - x = 0 of integers; of floats not: NaN and infinity */
+/* x - x = 0 for integers only: NaN - NaN and inf - inf are NaN */
 static sn_id minus_itself(const sn_match *m) {
   return same_inputs(m) && is_int(m) ? sn_match_full(m, 0) : SN_NONE;
 }
@@ -159,7 +159,7 @@ static sn_id minus_itself(const sn_match *m) {
 /* -(-x) = x */
 static sn_id neg_neg(const sn_match *m) { return is(m, 0, SN_OP_neg) ? in(m, 0) : SN_NONE; }
 
-/* marker(x) = x: its work, telling x from x, is done once derivatives are taken */
+/* marker(x) = stop_gradient(x) = x: both mean something to autodiff only, which has run by now */
 static sn_id marker(const sn_match *m) { return m->x[0]; }
 
 /* |-x| = |x|, (-x)^2 = |x|^2 = x^2 */
@@ -171,19 +171,20 @@ static sn_id sign_lost(const sn_match *m) {
 /* f(f(x)) = f(x) */
 static sn_id twice(const sn_match *m) { return sn_match_is(m, m->x[0], m->op) ? m->x[0] : SN_NONE; }
 
-/* Nothing is below +0, so |x| = relu x = x. Integers not: squares wrap. */
+/* |x| = relu x = x if x is NaN or >= +0. Not for integers, whose squares wrap. */
 static sn_id not_negative(const sn_match *m) {
   return made_by(m)->not_negative && sn_match_is_float(m) ? m->x[0] : SN_NONE;
 }
 
-/* floor(round x) = round x, and all other pairs of them; whole numbers cast are whole */
+/* floor(round x) = round x, likewise all pairs of floor, ceil, trunc and round; and integers or
+ * bools cast to floats are whole */
 static sn_id whole_already(const sn_match *m) {
   const bool cast =
       is(m, 0, SN_OP_astype) && !sn_dtype_is_float(sn_match_node(m, in(m, 0))->type.dtype);
   return cast || made_by(m)->whole ? m->x[0] : SN_NONE;
 }
 
-/* x^0 = 1, of NaN too, as C99 says */
+/* x^0 = 1, also for x = NaN, as C99 says */
 static sn_id power_zero(const sn_match *m) {
   double y;
   return sn_graph_uniform(sn_match_graph(m), m->x[1], &y) && y == 0 ? sn_match_full(m, 1) : SN_NONE;
@@ -195,13 +196,13 @@ static sn_id cast_to_same(const sn_match *m) {
   return sn_match_dtype(m, 0) == m->type.dtype ? m->x[0] : SN_NONE;
 }
 
-/* A cast that loses nothing, and one after it: the second alone. */
+/* Two casts are the second one alone if the first loses nothing. */
 static sn_id cast_of_cast(const sn_match *m) {
   if (!is(m, 0, SN_OP_astype)) return SN_NONE;
   const sn_dtype from = sn_match_node(m, in(m, 0))->type.dtype, by = sn_match_dtype(m, 0);
   const sn_dtype to = m->type.dtype;
   const bool lossless = from == SN_BOOL || (by == SN_F64 && from != SN_F64);
-  if (sn_dtype_is_small(from) && from == to) return in(m, 0); /* it went by its wide one */
+  if (sn_dtype_is_small(from) && from == to) return in(m, 0); /* widened and narrowed again */
   return lossless && !sn_dtype_is_small(to) ? sn_build_cast(m->b, SN_OP_astype, in(m, 0), to)
                                             : SN_NONE;
 }
@@ -213,7 +214,7 @@ static sn_id bitcast_back(const sn_match *m) {
 
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
-/* x < x is false, of NaN too; x == x and x <= x are true only where there is no NaN */
+/* x < x is false, also for NaN; x == x and x <= x are true except for NaN */
 static sn_id below_itself(const sn_match *m) {
   return same_inputs(m) ? sn_match_full(m, 0) : SN_NONE;
 }
@@ -224,7 +225,7 @@ static sn_id unequal_to_itself(const sn_match *m) {
   return same_inputs(m) && !sn_match_is_float(m) ? sn_match_full(m, 0) : SN_NONE;
 }
 
-/* The bool that input i is a cast of, or is. SN_NONE: of none. */
+/* The bool node that input i is, or is a cast of; else SN_NONE. */
 static sn_id bool_behind(const sn_match *m, int i) {
   if (sn_match_dtype(m, i) == SN_BOOL) return m->x[i];
   if (!is(m, i, SN_OP_astype)) return SN_NONE;
@@ -232,7 +233,7 @@ static sn_id bool_behind(const sn_match *m, int i) {
   return sn_match_node(m, x)->type.dtype == SN_BOOL ? x : SN_NONE;
 }
 
-/* A mask compared with 0 or 1 is the mask or its opposite. */
+/* A mask (bool or cast of one) compared with 0 or 1 is the mask or its negation. */
 static sn_id compared_mask(const sn_match *m, bool equal) {
   for (int i = 0; i < 2; i++) {
     const sn_id mask = bool_behind(m, i);
@@ -253,7 +254,7 @@ static sn_id mask_above_zero(const sn_match *m) {
 
 static sn_id not_not(const sn_match *m) { return is(m, 0, SN_OP_logical_not) ? in(m, 0) : SN_NONE; }
 
-/* not (x == y) is x != y, of NaN too; that of x < y is x >= y only where there is no NaN */
+/* not (x == y) is x != y, also for NaN; not (x < y) is x >= y only where there is no NaN */
 static sn_id not_comparison(const sn_match *m) {
   const sn_op_info *comparison = made_by(m);
   if (!comparison->opposite) return SN_NONE;
@@ -264,7 +265,7 @@ static sn_id not_comparison(const sn_match *m) {
              : SN_NONE;
 }
 
-/* x and x = x or x = max(x, x) = min(x, x) = x */
+/* (x and x) = (x or x) = max(x, x) = min(x, x) = x */
 static sn_id with_itself(const sn_match *m) { return same_inputs(m) ? m->x[0] : SN_NONE; }
 static sn_id xor_itself(const sn_match *m) {
   return same_inputs(m) ? sn_match_full(m, 0) : SN_NONE;
@@ -314,7 +315,7 @@ static sn_id opposite_choice(const sn_match *m) {
   return is(m, 0, SN_OP_logical_not) ? sn_build_where(m->b, in(m, 0), m->x[2], m->x[1]) : SN_NONE;
 }
 
-/* c ? (c ? x : y) : z = c ? x : z, and the same on the other side */
+/* c ? (c ? x : y) : z = c ? x : z, and c ? x : (c ? y : z) = c ? x : z */
 static sn_id same_choice(const sn_match *m) {
   const sn_id c = m->x[0];
   sn_id x = m->x[1], y = m->x[2];
@@ -323,7 +324,7 @@ static sn_id same_choice(const sn_match *m) {
   return x != m->x[1] || y != m->x[2] ? sn_build_where(m->b, c, x, y) : SN_NONE;
 }
 
-/* c ? true : false = c */
+/* c ? true : false = c, c ? false : true = not c */
 static sn_id choice_is_condition(const sn_match *m) {
   if (m->type.dtype != SN_BOOL) return SN_NONE;
   if (sn_match_value(m, 1, 1) && sn_match_value(m, 2, 0)) return m->x[0];
@@ -333,7 +334,7 @@ static sn_id choice_is_condition(const sn_match *m) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Over axes of size 1 nothing is combined but the identity: 0 + x, which of -0 is +0. */
+/* A reduction over axes of size 1 is a reshape. A sum is 0 + x, which turns -0 into +0. */
 static sn_id reduce_nothing(const sn_match *m) {
   const sn_type *x = &sn_match_node(m, m->x[0])->type;
   if (sn_type_size(x) != sn_type_size(&m->type) || sn_type_size(x) == 0) return SN_NONE;
@@ -342,8 +343,8 @@ static sn_id reduce_nothing(const sn_match *m) {
   return binary(m, SN_OP_add, y, sn_match_full(m, 0));
 }
 
-/* The axes of input i's input that a reduction over `outer` of input i, a reduction itself, takes
- * together. */
+/* Input 0 is a reduction, and the match reduces it again over `outer`. Returns the axes of the inner
+ * reduction's input that the two remove together. */
 static uint64_t both_axes(const sn_match *m, uint64_t outer) {
   const sn_id inner = m->x[0];
   uint64_t axes = (uint64_t)*sn_graph_attrs(sn_match_graph(m), inner);
@@ -356,7 +357,8 @@ static uint64_t both_axes(const sn_match *m, uint64_t outer) {
   return axes;
 }
 
-/* max(max(x)) over all axes at once: no order matters. Integers' sums and products: nor there. */
+/* max(max(x)) is one max over all the axes, as no order matters; likewise min, and sums and products
+ * of integers. */
 static sn_id reduce_twice(const sn_match *m) {
   const bool any_order = sn_op_describe(m->op)->picks || is_int(m);
   if (!any_order || !sn_match_is(m, m->x[0], m->op) || !sn_match_single_use(m, 0)) return SN_NONE;

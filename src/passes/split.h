@@ -1,28 +1,28 @@
-/* split.h - which values of a step several processes have in parts, each its own.
+/* split.h - which values of a shared step (parallel.h) are split: each process has only its own part of them.
  *
  *   p, m, v     state
- *   g           all_reduce, or all_gather: what blocks that the processes share have made
+ *   g           all_reduce or all_gather: the result of the blocks that the processes share
  *
- *   all in all processes               in parts
+ *   whole in every process             in parts
  *   g = all_reduce(...)                g' = the own part of the sum
  *   m = b m + (1 - b) g                m' = b m' + (1 - b) g'
  *   p = p - r m                        p = all_gather(part of p - r m')
  *
- * A part is that of a value's elements in a row: from rank * n / ranks on, as (n / ranks). Elementwise ops keep it, as do
- * reshapes. Of the state those values are split that nothing else reads: not p, which the blocks need. What is read whole
- * nevertheless is gathered where it was made.
+ * Of a value with n elements in row-major order, a process's part is a vector of n / ranks elements from rank * n / ranks
+ * on. Elementwise ops and reshapes keep parts. A value of the state is split if only the update reads it: not p, which
+ * the blocks need. A value that is computed in parts but also read whole is gathered right after it is made.
  *
- * A parameter of blocks is read by a shard, which wants the own ones alone, and its gradient is gathered of those that
- * each process has: in parts neither of them travels. */
+ * A parameter that belongs to blocks is read through a shard, which takes the own blocks only, and its gradient is an
+ * all_gather of the own blocks. So if both are in parts, neither is sent. */
 #ifndef SN_PASSES_SPLIT_H
 #define SN_PASSES_SPLIT_H
 
 #include "passes/parallel.h"
 
 typedef struct sn_state_split {
-  uint8_t *blocks; /* per node: a value of blocks, between a shard and what puts them together */
-  uint8_t *own;    /* per node: made in parts */
-  uint8_t *whole;  /* per node: somebody reads all of it */
+  uint8_t *blocks; /* per node: it has blocks: it lies between a shard and the exchange that ends them */
+  uint8_t *own;    /* per node: each process makes its own part */
+  uint8_t *whole;  /* per node: somebody reads the whole value */
 } sn_state_split;
 
 sn_status sn_state_split_find(const sn_graph *g, const sn_share *share, sn_arena *arena,

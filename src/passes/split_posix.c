@@ -8,22 +8,22 @@ typedef struct search {
   const sn_graph *g;
   const sn_share *share;
   uint8_t *can;    /* per node: it could be made in parts */
-  uint8_t *shared; /* per node: made of blocks of their own, in parts */
-  uint8_t *leaks;  /* per node: something reads it whole, on the way to no result */
-  uint8_t *parted; /* per node: it has to be made in parts, as a part of the state is in it */
+  uint8_t *shared; /* per node: it can, and it is made from an all_gather of the processes' own blocks */
+  uint8_t *leaks;  /* per node: a node needs it whole, directly or behind nodes that keep parts; results do not count */
+  uint8_t *parted; /* per node: it must be made in parts, as it depends on split state */
   uint8_t *wanted; /* per node: somebody reads its part */
   sn_state_split *out;
 } search;
 
 static const sn_id *inputs_of(const search *s, sn_id id) { return sn_graph_inputs(s->g, id); }
 
-/* The number of a value of the state, or -1. */
+/* The number of the state's value that node id is as an input; -1 if it is none. */
 static int64_t state_of(const search *s, sn_id id) {
   const int64_t k = s->g->nodes[id].op == SN_OP_input ? *sn_graph_attrs(s->g, id) : -1;
   return k < (int64_t)s->share->n_state ? k : -1;
 }
 
-/* Which result the value after one of the state is. */
+/* The number of the result that is the next value of state k. */
 static size_t next_of(const search *s, int64_t k) {
   return s->g->n_outputs - s->share->n_state + (size_t)k;
 }
@@ -34,7 +34,7 @@ static bool any_input(const search *s, sn_id id, const uint8_t *of) {
   return any;
 }
 
-/* An element of the result is made of the same one of each input. */
+/* Whether each element of the result depends on the same element of each input only, in row-major order. */
 static bool keeps_parts(const search *s, sn_id id) {
   const sn_op op = s->g->nodes[id].op;
   return (sn_op_is_elementwise(op) || op == SN_OP_reshape) && !s->out->blocks[id];
@@ -42,7 +42,7 @@ static bool keeps_parts(const search *s, sn_id id) {
 
 /* ---- from inputs to results ------------------------------------------------------------------ */
 
-/* Blocks lie along the first axis. */
+/* Only a shard along the first axis makes blocks. */
 static bool is_shard(const search *s, sn_id id) {
   return s->g->nodes[id].op == SN_OP_shard && *sn_graph_attrs(s->g, id) == 0;
 }
@@ -52,7 +52,7 @@ static bool is_stack(const search *s, sn_id id, uint32_t k) {
   return !c.n_carries && k < c.n_stacks;
 }
 
-/* A loop is shared that has nothing from round to round, and blocks to go through. */
+/* A loop is shared if it has no carry and a stack of blocks. */
 static bool is_shared_loop(const search *s, sn_id id) {
   bool any = false;
   for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++)
@@ -67,7 +67,7 @@ static bool is_blocks(const search *s, sn_id id) {
   return (op == SN_OP_result || sn_op_is_elementwise(op)) && any_input(s, id, s->out->blocks);
 }
 
-/* Input k is of blocks, and the node wants those of this process alone. */
+/* Whether input k has blocks of which the node reads this process's own only. */
 static bool reads_blocks(const search *s, sn_id id, uint32_t k) {
   const sn_op op = s->g->nodes[id].op;
   if (!s->out->blocks[inputs_of(s, id)[k]]) return false;
@@ -75,6 +75,7 @@ static bool reads_blocks(const search *s, sn_id id, uint32_t k) {
   return s->out->blocks[id] && (op != SN_OP_scan || is_stack(s, id, k));
 }
 
+/* Whether node id could be made in parts. */
 static bool can_be_parted(const search *s, sn_id id) {
   const sn_op op = s->g->nodes[id].op;
   const int64_t size = sn_type_size(&s->g->nodes[id].type);
@@ -96,6 +97,7 @@ static void find_possible(search *s) {
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
+/* Backward: a node leaks if a reader needs it whole, or keeps parts but leaks itself. */
 static void find_leaks(search *s) {
   const sn_graph *g = s->g;
   for (size_t j = 0; j < g->n_outputs; j++) {
@@ -129,7 +131,7 @@ static void find_parted(search *s) {
 
 /* ---- from results to inputs ------------------------------------------------------------------ */
 
-/* Values of blocks are neither: each process has its own. */
+/* Marks which inputs of node id are read in parts and which whole. Inputs of which it reads own blocks are neither. */
 static void ask(const search *s, sn_id id) {
   for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++) {
     const sn_id x = inputs_of(s, id)[k];

@@ -1,13 +1,13 @@
 /* strength.c - cheaper forms of the same function that round differently, but no worse: strength
- * reduction, and what reverse mode leaves of sums over broadcasts. NaN, infinities and signs of
- * zero are those of the exact result, too. Programs that need the rounding of the ops as written
- * switch this pass off. */
+ * reduction, and sums of broadcasts, which reverse mode makes. NaN, infinities and signs of zero
+ * are still those of the exact result. Programs that need the rounding of the ops as written switch
+ * this pass off. */
 #include <string.h>
 
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-/* x^2 = x x, x^3 = x^2 x, x^1 = x, x^-1 = 1/x: at most one unit in the last place from pow's two */
+/* x^1 = x, x^2 = x x, x^3 = x^2 x, x^-1 = 1/x: each within one ULP; pow is within two */
 static sn_id small_power(const sn_match *m) {
   const sn_id x = m->x[0];
   if (sn_match_value(m, 1, 1)) return x;
@@ -17,8 +17,9 @@ static sn_id small_power(const sn_match *m) {
   return sn_match_value(m, 1, -1) ? sn_build_unary(m->b, SN_OP_reciprocal, x) : SN_NONE;
 }
 
-/* Sum over repeated axes: x n, one rounding instead of many. Where n x overflows so does the sum,
- * as its partial sums grow steadily; + 0 because a sum of -0 is +0. n has to be exact. */
+/* A sum over repeated axes is x n: one rounding instead of many. If n x overflows so does the sum,
+ * as its partial sums grow steadily. + 0 is added because a sum of -0 is +0. n must be exact in the
+ * dtype. */
 static sn_id sum_of_repeated(const sn_match *m) {
   const sn_graph *g = sn_match_graph(m);
   if (!sn_match_is(m, m->x[0], SN_OP_broadcast)) return SN_NONE;
@@ -50,7 +51,7 @@ static sn_id sum_of_repeated(const sn_match *m) {
   return sn_build_broadcast(m->b, sum, &m->type);
 }
 
-/* The sum of sums is one sum, in the order that its own size says. */
+/* A sum of sums is one sum over all the axes, in the order that the new size implies. */
 static sn_id sum_of_sums(const sn_match *m) {
   const sn_id inner = m->x[0];
   if (!sn_match_is(m, inner, SN_OP_sum) || !sn_match_single_use(m, 0)) return SN_NONE;
@@ -72,7 +73,8 @@ static sn_id behind_views(const sn_match *m, sn_id x) {
 }
 
 /* log(e^z / sum e^z) = z - log(sum e^z) where z = x - max x, as softmax makes it: z <= 0 and the
- * sum is at least 1, so nothing overflows, and what softmax rounds to 0 keeps its logarithm. */
+ * sum is at least 1, so nothing overflows, and elements that softmax rounds to 0 keep their
+ * logarithm. */
 static sn_id log_of_softmax(const sn_match *m) {
   if (!sn_match_is(m, m->x[0], SN_OP_div)) return SN_NONE;
   const sn_id e = sn_match_input(m, m->x[0], 0), below = sn_match_input(m, m->x[0], 1);
@@ -90,31 +92,32 @@ static sn_id log_of_softmax(const sn_match *m) {
   const uint64_t axes = (uint64_t)*sn_graph_attrs(g, sum);
   const sn_type type = m->type;
   const sn_id log = sn_build_unary(m->b, SN_OP_log, sum);
-  /* only if the divisor is the sum of its own row, spread */
+  /* Only if the divisor is this sum broadcast along its own axes. Graphs share equal nodes. */
   if (below != sn_build_spread(m->b, sum, &type, axes)) return SN_NONE;
   return sn_build_binary(m->b, SN_OP_sub, z, sn_build_spread(m->b, log, &type, axes));
 }
 
 /* ---- windows of few points ------------------------------------------------------------------- */
 
-/* Points of a window, and ops between windows and reduction: bounds the nodes that are made. */
+/* Most points of a window, and most elementwise ops between the windows and the reduction: they
+ * bound the number of nodes that are made. */
 enum { MOST_POINTS = 49, MOST_DEPTH = 3 };
 
 typedef struct window {
-  uint64_t axes;
-  int64_t begin[SN_MAX_RANK]; /* the point, as slices want it: 0 along the other axes */
-  sn_type type;               /* without the axes */
-  bool any;                   /* windows were met */
+  uint64_t axes;              /* the axes that are reduced, as bits */
+  int64_t begin[SN_MAX_RANK]; /* index of the point along these axes, 0 along the others */
+  sn_type type;               /* of the result: without these axes */
+  bool any;                   /* at_point has met a windows node */
 } window;
 
-/* What x is a reshape of, where that is of this shape. */
+/* The node behind all reshapes of x if it has this shape; else x. */
 static sn_id behind_reshapes(const sn_match *m, sn_id x, const sn_type *type) {
   sn_id from = x;
   while (sn_match_is(m, from, SN_OP_reshape)) from = sn_match_input(m, from, 0);
   return sn_same_dims(&sn_match_node(m, from)->type, type) ? from : x;
 }
 
-/* Of what is repeated, what it has at this point: of a filter its weight there. */
+/* The broadcast x at the window's point, such as a filter's weight there, broadcast to `type`. */
 static sn_id point_of_repeated(const sn_match *m, sn_id x, const window *w, const sn_type *type) {
   sn_id from = sn_match_input(m, x, 0);
   const sn_type small = sn_match_node(m, from)->type;
@@ -137,13 +140,14 @@ static sn_id point_of_repeated(const sn_match *m, sn_id x, const window *w, cons
   return sn_build_broadcast(m->b, from, type);
 }
 
-/* Windows, their axes in any order. */
+/* Whether x is a windows node or a transpose of one. */
 static bool is_windows(const sn_match *m, sn_id x) {
   if (sn_match_is(m, x, SN_OP_transpose)) x = sn_match_input(m, x, 0);
   return sn_match_is(m, x, SN_OP_windows);
 }
 
-/* x at one point of each window; SN_NONE if it is not made of windows by a few elementwise ops. */
+/* x at one point of each window; SN_NONE if x is not made of windows and broadcasts by at most
+ * MOST_DEPTH elementwise ops. */
 static sn_id at_point(const sn_match *m, sn_id x, window *w, int depth) {
   const sn_node *node = sn_match_node(m, x);
   sn_type type = w->type, one = node->type;
@@ -171,8 +175,9 @@ static sn_id at_point(const sn_match *m, sn_id x, window *w, int depth) {
   return sn_build_op(m->b, op, inputs, n, NULL, 0, &type);
 }
 
-/* Pooling, and convolutions of single channels: few points are so many loads in one walk, and what
- * else is made of the windows joins it. In the order in which a reduction takes them. */
+/* A reduction over few window points, as in pooling and convolutions of single channels, is written
+ * out as one combine per point: one kernel with as many loads, which other readers of the windows
+ * can join. Points are combined in the order of a reduction. */
 static sn_id over_points(const sn_match *m, sn_op combine) {
   const sn_type whole = sn_match_node(m, m->x[0])->type;
   window w = {.axes = (uint64_t)m->attrs[0], .type = m->type};
@@ -206,8 +211,8 @@ static sn_id sum_of_points(const sn_match *m) {
   return sn_build_binary(m->b, SN_OP_add, sum, sn_build_like(m->b, sum, 0));
 }
 
-/* A product over k = 1 has one term, 0 + x y: elementwise it joins what reads it. A fused multiply-add
- * keeps the sign of a term that vanishes. */
+/* A product with k = 1 has one term, 0 + x y: as elementwise ops it can join its readers' kernels. A
+ * negative term that underflows becomes +0 here; a fused multiply-add would leave it -0. */
 static sn_id product_of_one_term(const sn_match *m) {
   const sn_type *x = &sn_match_node(m, m->x[0])->type;
   if (x->dims[x->rank - 1] != 1 || x->dtype != m->type.dtype || sn_match_dtype(m, 1) != x->dtype)
@@ -221,7 +226,7 @@ static sn_id product_of_one_term(const sn_match *m) {
 
 /* ---- sums over a batch of products ----------------------------------------------------------- */
 
-/* A factor with the batch beside k: a left one (m, batch and k), a right one (batch and k, n). */
+/* A factor with its batch dims merged into k: a left one is (m, batch k), a right one (batch k, n). */
 static sn_id beside_k(const sn_match *m, sn_id x, bool left) {
   if (m->b->status) return SN_NONE;
   const sn_type type = *sn_build_type(m->b, x);
@@ -235,8 +240,8 @@ static sn_id beside_k(const sn_match *m, sn_id x, bool left) {
   return sn_build_reshape(m->b, left ? sn_build_transpose(m->b, x, order) : x, &merged);
 }
 
-/* A sum over a whole batch of products is one product, whose k runs through the batch too: what vmap makes
- * of the gradient of weights. What each product comes to is never in memory. */
+/* A sum over a whole batch of products is one product whose k runs through the batch, too. vmap makes such
+ * sums for the gradients of weights. The single products then never lie in memory. */
 static sn_id sum_of_products(const sn_match *m) {
   const sn_graph *from = m->walk->r->from;
   if (!sn_match_single_use(m, 0) || from->nodes[*m->old].op != SN_OP_matmul) return SN_NONE;
