@@ -2,7 +2,7 @@
 
 #include "base/size.h"
 
-/* Positions a window spans: (size - 1) dilation + 1; false if they cannot be counted. */
+/* The positions that a window spans: (size - 1) dilation + 1. False if the number overflows. */
 static bool span_of(int64_t size, int64_t dilation, int64_t *out) {
   return size >= 1 && dilation >= 1 && !sn_int_mul_overflows(size - 1, dilation, out) &&
          !sn_int_add_overflows(*out, 1, out);
@@ -21,7 +21,7 @@ bool sn_conv_padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t windo
   return true;
 }
 
-/* Callers with words for users have looked first (tensor/conv.c). */
+/* Failures here are internal errors: tensor/conv.c has checked first, with messages for users. */
 sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, const sn_type *w,
                         sn_type *y) {
   const int axes = x->rank - 2;
@@ -29,8 +29,8 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, con
                     x->dtype == w->dtype);
   const sn_conv_attrs c = sn_conv_of(attrs, axes);
   const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
-  int64_t grouped = 0; /* the filter's channels of one group, times groups */
-  int64_t depth = in;  /* elements of a window, all channels */
+  int64_t grouped = 0; /* the filter's dim of channels per group, times groups */
+  int64_t depth = in;  /* elements of a window over all channels */
   bool fits = !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) && q % c.groups == 0 &&
               in == (c.turned ? q : grouped);
   sn_type padded = *x;
@@ -40,7 +40,7 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, con
   SN_CHECK(env, fits);
   y->dtype = x->dtype;
   y->dims[0] = x->dims[0];
-  sn_type patches = *y; /* as little as padded may its size overflow */
+  sn_type patches = *y; /* all windows; its size must not overflow either, like that of padded */
   y->dims[axes + 1] = c.turned ? grouped : q;
   for (int i = 0; i < axes; i++)
     SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY, "conv",

@@ -1,7 +1,7 @@
-/* convert.h - astype between single values, the same everywhere: float to int truncates and
- * saturates, NaN gives 0; anything to bool is "not equal 0" (NaN is true). Of small dtypes there
- * are only the casts from and to their wide ones: float16 and bfloat16 round to nearest even, int8
- * and uint8 wrap int32 and are the nearest to a float. */
+/* convert.h - what astype does to single values, the same everywhere. Float to int truncates and
+ * saturates, and NaN gives 0; anything to bool is "not equal 0" (NaN is true). Storage dtypes are
+ * cast from and to their wide dtype only: float16 and bfloat16 round to nearest even; int8 and uint8
+ * wrap an int32. A float that is stored as one of the latter directly truncates and saturates. */
 #ifndef SN_GRAPH_CONVERT_H
 #define SN_GRAPH_CONVERT_H
 
@@ -15,7 +15,7 @@ static inline int32_t sn_i32_from_f64(double x) {
   return (int32_t)x;
 }
 
-/* The nearest of the integers in a range. */
+/* x truncated to an integer and clamped to lo .. hi. */
 static inline int32_t sn_within(double x, int32_t lo, int32_t hi) {
   const int32_t i = sn_i32_from_f64(x);
   return i < lo ? lo : i > hi ? hi : i;

@@ -1,6 +1,6 @@
 #include "graph/dtypes.h"
 
-/* The row of number n is that of the dtype that sinter.h numbers n. */
+/* Row n of the table must be the dtype with number n in sinter.h. */
 #define DTYPE(id, ...) \
   _Static_assert((int)SN_DTYPE_NUMBER_##id == (int)SN_##id, "order of sn_dtype");
 #include "graph/dtypes.def"

@@ -1,4 +1,4 @@
-/* dtypes.h - what the table dtypes.def says of each, as data. */
+/* dtypes.h - the table dtypes.def as data, and questions about dtypes. */
 #ifndef SN_GRAPH_DTYPES_H
 #define SN_GRAPH_DTYPES_H
 
@@ -14,15 +14,15 @@ typedef enum sn_dtype_kind {
 
 typedef struct sn_dtype_info {
   const char *name;   /* "float32" */
-  const char *c_type; /* of an element in memory */
-  uint8_t bytes;
+  const char *c_type; /* C type of an element in memory */
+  uint8_t bytes;      /* of an element */
   uint8_t order;       /* see dtypes.def */
-  int32_t least, most; /* of kind SMALL: its range */
+  int32_t least, most; /* the range of values, only for kind SMALL */
   sn_dtype_kind kind;
   sn_dtype wide;
 } sn_dtype_info;
 
-/* How many there are. */
+/* The rows' own numbers, and SN_DTYPES, how many there are. */
 enum {
 #define DTYPE(id, ...) SN_DTYPE_NUMBER_##id,
 #include "graph/dtypes.def"
@@ -41,11 +41,12 @@ static inline bool sn_dtype_is_float(sn_dtype dtype) {
   return kind == SN_KIND_FLOAT || kind == SN_KIND_HALF;
 }
 
-/* Whether it is for storage only. In a graph inputs, views, gather and astype from and to its wide
- * dtype have it, and what products read; all other ops are between two such casts. */
+/* Whether the dtype is for storage only. In a graph, only inputs, views, gather, astype from and to
+ * the wide dtype, and operands of products have such a dtype; all other ops work on the wide dtype,
+ * between two casts. */
 static inline bool sn_dtype_is_small(sn_dtype dtype) { return dtype > SN_BOOL; }
 
-/* What holds all its values and computes with them; others are their own. */
+/* The dtype that computes with a storage dtype's values and holds them all; others are their own. */
 static inline sn_dtype sn_dtype_wide(sn_dtype dtype) { return sn_dtype_table[dtype].wide; }
 
 #endif

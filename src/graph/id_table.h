@@ -1,5 +1,5 @@
-/* id_table.h - a node's number by its hash: open addressing, at most half full. Whether a node is equal
- * is for the caller to say:
+/* id_table.h - a hash table from a node's hash to its id: open addressing, at most half full. The caller
+ * compares the nodes:
  *
  *   slot = sn_id_slot_at(&table, hash);
  *   while (slot->number && !(slot->hash == hash && <node slot->number - 1 is equal>))
@@ -16,7 +16,7 @@ typedef struct sn_id_slot {
 typedef struct sn_id_table {
   sn_id_slot *slots;
   size_t size; /* a power of two */
-  size_t n;    /* taken */
+  size_t n;    /* slots that are taken */
 } sn_id_table;
 
 static inline sn_id_slot *sn_id_slot_at(const sn_id_table *table, uint32_t hash) {
@@ -33,7 +33,7 @@ static inline void sn_id_slot_take(sn_id_table *table, sn_id_slot *slot, uint32_
   table->n++;
 }
 
-/* Room for one more. Slots found before are no longer good. */
+/* Makes room for one more node. This may move the slots, so pointers to them become invalid. */
 sn_status sn_id_table_reserve(sn_arena *arena, sn_id_table *table);
 
 #endif

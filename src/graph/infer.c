@@ -1,5 +1,5 @@
-/* infer.c - the grammar of the IR: what the op's row says of attributes and dtypes, and the shape rule of its
- * class. The verifier and every builder use these same rules. */
+/* infer.c - the grammar of the IR: checks a node's attributes and dtypes by its op's row, and its shape by the rule of
+ * the op's class. The verifier and every builder use these same rules. */
 #include <string.h>
 
 #include "base/size.h"
@@ -35,7 +35,7 @@ static sn_status check_same_dtype(const site *s, const sn_type *a, const sn_type
 }
 
 static sn_status infer_elementwise(const site *s, sn_type *type) {
-  /* values begin after the condition */
+  /* the first input of a select is its condition, no value */
   const size_t first = sn_op_describe(s->op)->kind == SN_CLASS_SELECT ? 1 : 0;
   const sn_type *a = s->in[first];
   SN_FAIL_IF(s->env, first && s->in[0]->dtype != SN_BOOL, SN_ERR_DTYPE, s->name,
@@ -63,7 +63,8 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
   return SN_OK;
 }
 
-/* What a factor is read as (fuse/prepare.c): of small dtypes float32, but two of whole numbers int32. */
+/* The dtype as which a product reads an operand (fuse/prepare.c). Of storage dtypes it is float32, but int32 if both
+ * operands are small integers. */
 static sn_dtype read_as(sn_dtype dtype, sn_dtype other) {
   if (!sn_dtype_is_small(dtype)) return dtype;
   const bool whole = sn_dtype_wide(dtype) == SN_I32 && sn_dtype_is_small(other);
@@ -197,7 +198,7 @@ static sn_status check_cast(const site *s, sn_type *type) {
 
 /* ---- along one axis -------------------------------------------------------------------------- */
 
-/* Indices have a place for every element that is moved: equal shapes but along the axis. */
+/* There is one index per element that is moved: the shapes of x and index differ only along the axis. */
 static sn_status check_indices(const site *s) {
   const sn_type *x = s->in[0], *index = s->in[1];
   const int64_t axis = s->attrs[0];
@@ -244,7 +245,8 @@ static sn_status infer_scan(const site *s, sn_type *type) {
   return SN_OK;
 }
 
-/* Rows of x, and where each bag of them ends. Groups have the rows beside x's dims. */
+/* Inputs are the rows x and, for each bag of rows, the row behind its last. A group's space needs one dim more than x
+ * (bags, and the rows of a bag), so x may not have SN_MAX_RANK dims. */
 static sn_status infer_ragged(const site *s, sn_type *type) {
   const sn_type *x = s->in[0], *ends = s->in[1];
   SN_FAIL_IF(s->env, ends->dtype != SN_I32, SN_ERR_DTYPE, s->name, "ends must be int32, not %s",
@@ -322,7 +324,7 @@ static sn_status infer_blocks(const site *s, sn_type *type) {
 
 static sn_status infer_by_class(const site *s, sn_type *type) {
   switch (sn_op_describe(s->op)->kind) {
-  case SN_CLASS_CONTROL: /* its regions tell: sn_regions_verify */
+  case SN_CLASS_CONTROL: /* checked against its regions by sn_control_verify */
   case SN_CLASS_RESULT:
   case SN_CLASS_LEAF: return SN_OK;
   case SN_CLASS_VIEW: return check_view(s, type);
@@ -353,8 +355,9 @@ static bool has_proposed_shape(sn_op_class kind) {
          kind == SN_CLASS_CONTROL || kind == SN_CLASS_RESULT;
 }
 
-/* The dtype to ask the row for: that of the values. One of storage counts as its wide one but where it would be
- * computed with; products and casts have rules of their own, and take float32. */
+/* The dtype for which the op's row must have a bit: that of the op's values. An op that only moves values takes a storage
+ * dtype if it takes the wide one; an op that computes does not. Products and casts have rules of their own, so they are
+ * asked about float32, which all of them take. */
 static sn_dtype dtype_of_values(const site *s, sn_op_class kind, const sn_type *type) {
   if (kind == SN_CLASS_MATMUL || kind == SN_CLASS_CAST) return SN_F32;
   const sn_dtype dtype = s->n_in ? s->in[kind == SN_CLASS_SELECT]->dtype : type->dtype;

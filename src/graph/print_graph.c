@@ -1,5 +1,5 @@
-/* print_graph.c - the IR as stable text and as Graphviz. Ids are the nodes' places, so equal graphs print
- * equally; tests compare these texts. */
+/* print_graph.c - the IR as stable text and as Graphviz. Names of nodes are their ids, so equal graphs
+ * have equal texts, which tests compare. */
 #include "base/text.h"
 #include "graph/attributes.h"
 #include "graph/graph.h"
@@ -31,7 +31,7 @@ static void print_head(sn_text *text, const sn_graph *g, sn_id id) {
   sn_text_add(text, "}");
 }
 
-/* Regions behind the graph they are in, with their numbers in it. */
+/* Prints a graph and, after it, its regions with their numbers. */
 static void print_graph(sn_text *text, const sn_graph *g) {
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_id *inputs = sn_graph_inputs(g, id);
@@ -62,7 +62,8 @@ sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
 static sn_status draw_nodes(sn_text *text, const sn_graph *g, const char *path,
                             const char *const *reasons);
 
-/* A box with the region's nodes; dashed, what its arguments are given by, and the node that it makes the results of. */
+/* Draws a region of node id: the first time a box with the region's nodes, each time dashed edges from the node's
+ * inputs to the region's arguments and from the region's outputs to the node. */
 static sn_status draw_region(sn_text *text, const sn_graph *g, sn_id id, size_t number,
                              const char *path, bool first_time) {
   const sn_graph *region = g->regions[number];
@@ -86,7 +87,7 @@ static sn_status draw_region(sn_text *text, const sn_graph *g, sn_id id, size_t 
   return SN_OK;
 }
 
-/* path: what stands before the names of the nodes, "" or "r0_" or "r0_r1_". */
+/* path: the prefix of the nodes' names, "" or "r0_" or "r0_r1_". */
 static sn_status draw_nodes(sn_text *text, const sn_graph *g, const char *path,
                             const char *const *reasons) {
   uint8_t *drawn;

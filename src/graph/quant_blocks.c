@@ -9,8 +9,8 @@ static float half_at(const uint8_t *bytes) {
   return sn_half_value(SN_F16, (uint16_t)(bytes[0] | bytes[1] << 8));
 }
 
-/* Numbers j and j + 16 in the halves of 16 bytes, behind a scale, a min if there is one, and a word of fifth bits if
- * there is one, of which bit j is that of number j. */
+/* Q4_0, Q4_1, Q5_0, Q5_1: a scale, a min if the kind has one, a 32-bit word of fifth bits if it has those (bit j is
+ * number j's), and 16 bytes, of which byte j has number j in its low half and number j + 16 in its high half. */
 static void unpack_halves(const uint8_t *block, bool has_min, bool has_fifth, sn_block_part *out) {
   const uint8_t *fifth = block + (has_min ? 4 : 2), *low = fifth + (has_fifth ? 4 : 0);
   const int zero = has_min ? 0 : has_fifth ? 16 : 8;
@@ -29,10 +29,10 @@ static void unpack_q8(const uint8_t *block, sn_block_part *out) {
   for (int j = 0; j < SN_PART; j++) out->q[j] = (int8_t)block[2 + j];
 }
 
-/* Each part has a scale and a min of 6 bits, all of them in 12 bytes: those of the first four parts in the low bits of
- * bytes 0 .. 7, the others' low halves in bytes 8 .. 11, their upper bits above the first ones. Of a pair of parts the
- * first lies in the low halves of 32 bytes, the second in the high ones; fifth bits, a byte for each place of a part,
- * bit i that of part i. */
+/* Q4_K, Q5_K: 8 parts, each with a scale and a min of 6 bits, all of them in 12 bytes. Parts 0 .. 3 have theirs in the low
+ * six bits of bytes 0 .. 7. Parts 4 .. 7 have the low four bits in bytes 8 .. 11 and the upper two in the top bits of
+ * bytes 0 .. 7. Two parts share 32 bytes: the first has the low halves, the second the high ones. Byte j of the fifth
+ * bits has bit i for number j of part i. */
 static void unpack_k(const uint8_t *block, bool has_fifth, int part, sn_block_part *out) {
   const uint8_t *six = block + 4, *low = block + (has_fifth ? 48 : 16) + (part >> 1) * SN_PART;
   const int i = part & 3, shift = (part & 1) * 4;
@@ -47,7 +47,8 @@ static void unpack_k(const uint8_t *block, bool has_fifth, int part, sn_block_pa
   }
 }
 
-/* 4 parts in 64 bytes of low halves and 32 of the upper bits, twice; then a scale of 8 bits for each 16 numbers. */
+/* Q6_K: two times 64 bytes with the low four bits of 4 parts, two times 32 bytes with their upper two bits, and an 8-bit
+ * scale for each 16 numbers. */
 static void unpack_q6(const uint8_t *block, int part, sn_block_part *out) {
   const uint8_t *low = block + (part >> 2) * 64 + (part & 1) * SN_PART;
   const uint8_t *high = block + 128 + (part >> 2) * SN_PART;

@@ -7,7 +7,7 @@
 #include "graph/convert.h"
 #include "graph/scalar.h"
 
-/* The value of an element as memory holds it, and the element that holds a value, by kind (dtypes.def). */
+/* Per kind of dtype (dtypes.def): from an element in memory to its value, and from a value to the element. */
 #define VALUE_FLOAT(dtype, T, x) (double)(x)
 #define VALUE_INT(dtype, T, x) (double)(x)
 #define VALUE_FLAG(dtype, T, x) ((x) != 0)
@@ -55,7 +55,7 @@ bool sn_graph_uniform(const sn_graph *g, sn_id id, double *value) {
   return true;
 }
 
-/* An int32 as an integer of fewer bits. */
+/* An int32 wrapped to a small integer dtype. */
 static double wrapped(const sn_dtype_info *dtype, double value) {
   const int32_t bits = (int32_t)value & (dtype->most - dtype->least);
   return bits > dtype->most ? bits - (dtype->most - dtype->least + 1) : bits;
@@ -126,7 +126,7 @@ static void ref_reduce(const sn_graph *g, bool fused, sn_id id, const void *in, 
   }
 }
 
-/* sum + a b: of integers modulo 2^32, as an int32. */
+/* sum + a b; for integers modulo 2^32, as an int32. */
 static double add_product(sn_dtype dtype, double sum, double a, double b) {
   if (dtype != SN_I32) return sum + a * b;
   return (int32_t)((uint32_t)(int32_t)sum + (uint32_t)(int32_t)a * (uint32_t)(int32_t)b);
@@ -145,8 +145,8 @@ static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void 
   }
 }
 
-/* Which element of x along spatial axis i meets position k of window o; -1: none, which counts
- * 0. */
+/* The index along spatial axis i of x that position k of window o reads; -1 if it reads no element,
+ * and its term is 0. */
 static int64_t meets(const sn_conv_attrs *c, int i, int64_t o, int64_t k, int64_t n) {
   const int64_t at = o * c->step[i] + k * c->dilation[i] - c->low[i];
   return at >= 0 && at % c->spread[i] == 0 && at / c->spread[i] < n ? at / c->spread[i] : -1;
@@ -289,8 +289,8 @@ static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
   }
 }
 
-/* Pairs of neighbours, then pairs of their sums ...: sums[i] is one of 2^i blocks, wherever that bit of their number is
- * set. An odd one out waits for the end. */
+/* Adds pairs of neighbours, then pairs of their sums ..., as a binary counter: sums[i] is a sum of 2^i blocks while bit i
+ * of `have`, the number of blocks so far, is set. An odd one out is added at the end. */
 static double sum_in_pairs(sn_dtype dtype, const void *in, int64_t first, int64_t step, int64_t n) {
   double sums[64], sum;
   int64_t have = 0;
@@ -310,7 +310,7 @@ static double sum_in_pairs(sn_dtype dtype, const void *in, int64_t first, int64_
   return sum;
 }
 
-/* Of one process, which has all blocks. */
+/* As with one process, which has all blocks. */
 static void ref_collective(const sn_graph *g, sn_id id, const void *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;

@@ -9,27 +9,26 @@
 
 #include "graph/graph.h"
 
-/* The value at element i of a buffer of dtype, and its reverse (converts as astype from float64
- * does). */
+/* Loads element i of a buffer of dtype, and stores one, which converts as astype from float64 does. */
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i);
 void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value);
 
-/* The value that dtype holds when given this one. */
+/* The value after it is stored as dtype and loaded again. */
 double sn_ref_convert(sn_dtype dtype, double value);
 
-/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype
- * holds it. */
+/* Whether the node is a constant or a view of one; then *value is the constant, rounded to its
+ * dtype. */
 bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
 
-/* An elementwise op (astype included, bitcast not) on single values. fused: see expand_f32.inc;
- * in_dtype: of the last input; dtype: of the result. */
+/* An elementwise op (astype included, bitcast not) or one step of a reduction on single values.
+ * fused: see math/expand_f32.inc; in_dtype: of the last input; dtype: of the result. */
 double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);
 
-/* Which element of a view's input its element `flat` is. */
+/* The number of the element of a view's input that the view has as its element `flat`. */
 int64_t sn_ref_view_source(const sn_graph *graph, sn_id id, int64_t flat);
 
-/* Computes node id, with functions of those bits, from its inputs' buffers into out. Leaves need no
- * inputs, but an input node's own buffer is the caller's business. */
+/* Computes node id from its inputs' buffers into out. fused: which bits its functions have. Leaves
+ * need no inputs; for an input node, the caller fills the buffer itself. */
 void sn_ref_node(const sn_graph *graph, bool fused, sn_id id, const void *const *in, void *out);
 
 /* reference_axis.c: sn_ref_node for gather, scatter, sort and scan. */

@@ -1,10 +1,10 @@
 /* reference_axis.c - the definition of the ops along one axis. Buffers are row-major, so they are
  * seen as (outer, axis, inner), and element i of line (o, k) lies at (o * n + i) * inner + k.
  *
- * Indices: i < 0 counts from the end; what is still outside is clamped, as a compiled program has
- * nowhere to report it.
- * Scans of floats carry a float64, whose rounding is each element: so a long sum of float32 loses
- * little, whatever order a user thinks of. Integers wrap. */
+ * An index i < 0 counts from the end; one that is still outside is clamped, as a compiled program
+ * has no way to report it.
+ * A scan of floats keeps its running value in float64 and rounds only what it stores as an element,
+ * so a long sum of float32 loses little. Integers wrap. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int64_t index_at(const line *indices, int64_t i, int64_t n) {
   return wrapped < 0 ? 0 : wrapped >= n ? n - 1 : wrapped;
 }
 
-/* int32 addition and product wrap; both are exact in 64 bits */
+/* int32 sums and products wrap; both are exact in 64 bits */
 static double wrap_i32(int64_t value) { return (double)(int32_t)(uint32_t)(uint64_t)value; }
 
 static double sum_of(sn_dtype dtype, double a, double b) {
@@ -44,7 +44,7 @@ static void ref_gather(const line *x, const line *indices, const line *y) {
   for (int64_t i = 0; i < y->n; i++) store(y, i, load(x, index_at(indices, i, x->n)));
 }
 
-/* What update makes of what is there. */
+/* The new value of an element `old` that a scatter gives an update. */
 static double updated(sn_op op, sn_dtype dtype, double old, double update) {
   const sn_op step = sn_op_describe(op)->step;
   const double pair[SN_MAX_ARITY] = {old, update};
@@ -59,13 +59,13 @@ static void ref_scatter(sn_op op, const line *in, const line *y) {
   }
 }
 
-/* a comes before b: NaN last, in either order */
+/* Whether a sorts before b. NaN comes last, also in descending order. */
 static bool precedes(double a, double b, bool descending) {
   if (isnan(a) || isnan(b)) return !isnan(a);
   return descending ? a > b : a < b;
 }
 
-/* The place of each element: how many come before it, equal ones in their order. */
+/* The place of an element is the number of elements before it; equal ones keep their order. */
 static void ref_sort(sn_op op, bool descending, const line *x, const line *y) {
   for (int64_t i = 0; i < x->n; i++) {
     int64_t rank = 0;

@@ -1,9 +1,9 @@
-/* reference_blocks.c - the definition of the ops of quantised blocks: numbers as quant_blocks.h unpacks them, and products
- * part by part. */
+/* reference_blocks.c - the definition of the ops on quantised blocks: they unpack numbers and multiply parts by the
+ * functions of quant_blocks.h. */
 #include "graph/quant_blocks.h"
 #include "graph/reference.h"
 
-/* Part number `part` of a row. */
+/* Unpacks part number `part` of a row. */
 static void part_of(sn_block_kind kind, const uint8_t *row, int64_t part, sn_block_part *out) {
   const sn_block_layout *layout = sn_block_layout_of(kind);
   const int64_t parts = layout->numbers / SN_PART;
@@ -33,7 +33,7 @@ static void ref_matmul(sn_block_kind kind, const sn_blocks_shape *s, const float
           product(kind, x + i * s->k, bytes + (i / s->rows * s->n + j) * s->bytes, s->k);
 }
 
-/* In double, as all products have it. */
+/* Sums in double, as the reference of all products does. */
 static void ref_matmul_dequantized(sn_block_kind kind, const sn_blocks_shape *s, const float *x,
                                    const uint8_t *bytes, float *out) {
   for (int64_t i = 0; i < s->batch * s->rows; i++)
@@ -52,7 +52,7 @@ static void ref_matmul_dequantized(sn_block_kind kind, const sn_blocks_shape *s,
 static void ref_dequantize(sn_block_kind kind, const uint8_t *bytes, int64_t parts, float *out) {
   for (int64_t part = 0; part < parts; part++) {
     sn_block_part w;
-    part_of(kind, bytes, part, &w); /* rows are whole blocks, and follow each other */
+    part_of(kind, bytes, part, &w); /* rows are whole blocks and contiguous: one long row */
     for (int j = 0; j < SN_PART; j++) out[part * SN_PART + j] = w.scale * w.q[j] + w.min;
   }
 }

@@ -61,7 +61,7 @@ sn_type sn_control_result(const sn_control *c, size_t k) {
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Arguments of a region have the types of the node's inputs, behind `first` of them; a stack's, those of its slices. */
+/* The arguments of a region must have the types of the node's inputs from `first` on; for a stack, its slice's type. */
 static sn_status verify_arguments(sn_env *env, const sn_control *c, const sn_graph *region,
                                   const sn_type *const *inputs, size_t n_inputs) {
   const size_t first = sn_control_first(c->op), consts = c->n_carries + c->n_stacks;
@@ -109,7 +109,8 @@ static sn_status verify_results(sn_env *env, const sn_control *c, const sn_type 
   return SN_OK;
 }
 
-/* The next float from *at on among the arguments, or the results, of a custom function; NULL: there is none. */
+/* The type of the next float, from index *at on, among a custom function's arguments or results; NULL if there is none.
+ * Moves *at behind it. */
 static const sn_type *next_float(const sn_control *c, const sn_type *const *inputs, bool results,
                                  size_t *at) {
   const size_t n = results ? c->n_results : c->n_arguments;
@@ -121,7 +122,8 @@ static const sn_type *next_float(const sn_control *c, const sn_type *const *inpu
   return NULL;
 }
 
-/* The rule of a custom function: its arguments as listed in regions.h, its outputs the other derivatives. */
+/* Checks the rule of a custom function: its arguments are those listed in regions.h, and its outputs the derivatives of
+ * the other side. */
 static sn_status verify_rule(sn_env *env, const sn_control *c, const sn_type *const *inputs,
                              size_t n_inputs) {
   const sn_graph *rule = c->regions[1];

@@ -1,4 +1,4 @@
-/* regions.h - control flow and functions: ops that run graphs of their own, the regions of the graph they stand in.
+/* regions.h - control flow and functions: ops that run other graphs, which are regions of the graph that has the op.
  *
  *   op           inputs                     regions                        results
  *   scan         carries, stacks, consts    body (carries, slices, consts) carries, stacks
@@ -15,17 +15,17 @@
  *                                           rule (arguments, derivatives, consts)
  *                                             -> (derivatives)
  *
- * A rule's derivatives are those of floats alone, in their order and dtypes: cotangents of the results to cotangents of
- * the arguments if it is `reverse`, else tangents of the arguments to tangents of the results. A checkpoint's kept values
- * are what its derivative need not make again. Both ops are gone, their bodies in their place, before any pass
- * of a compilation (passes/inline_functions.c); only sn_readable_graph keeps them.
+ * A rule has derivatives of floats only, in their order and dtypes: it takes cotangents of the results and returns those
+ * of the arguments if it is `reverse`, else it takes tangents of the arguments and returns those of the results. The
+ * derivative of a checkpoint reads its kept values and computes all others again. The bodies of checkpoint and custom
+ * replace them before any pass of a compilation runs (passes/inline_functions.c); only sn_readable_graph keeps these ops.
  *
- * A stack has the slices of `length` rounds along its first axis; a scan in reverse takes and writes the last one
- * first. A carry has one type throughout, and so has a result of both branches. In regions, an input node's number is
- * its place in these lists.
+ * A stack has `length` slices along its first axis, one per round; a scan in reverse reads and writes the last slice
+ * first. A carry has the same type in all rounds, and a result the same type in both branches. The number of a region's
+ * input node is its index in the lists above.
  *
- * A node of control flow has no elements: its type is float32 (0,). For each of its results that somebody uses there is
- * a node `result` that reads it. Regions nest at most SN_MAX_NESTING deep, so walks over them may recurse. */
+ * A node of control flow has no elements: its type is float32 (0,). Each of its results that somebody uses has a
+ * `result` node, which reads it. Regions nest at most SN_MAX_NESTING deep, so walks over them may recurse. */
 #ifndef SN_GRAPH_REGIONS_H
 #define SN_GRAPH_REGIONS_H
 
@@ -34,27 +34,27 @@
 #define SN_MAX_NESTING 16
 #define SN_MAX_REGIONS 2 /* of one node */
 
-/* What a node of control flow says, its lists by their lengths. */
+/* A node of control flow in decoded form: its regions and the lengths of its lists. */
 typedef struct sn_control {
   sn_op op;
   const sn_graph *regions[SN_MAX_REGIONS]; /* in the order of the attributes */
   uint32_t n_regions;
-  size_t n_carries, n_stacks, n_consts; /* of the inputs; of cond all but the bool are consts */
-  size_t n_arguments;                   /* of custom: consts that have derivatives */
+  size_t n_carries, n_stacks, n_consts; /* of the inputs; a cond's operands count as consts */
+  size_t n_arguments;                   /* of custom: how many of the consts have derivatives, the first ones */
   size_t n_results;
-  size_t n_kept;  /* of the results of a checkpoint: the last ones */
-  int64_t length; /* of scan */
-  bool reverse;   /* a scan, or the rule of a custom function */
+  size_t n_kept;  /* of checkpoint: how many of the results are kept values, the last ones */
+  int64_t length; /* of scan: rounds */
+  bool reverse;   /* of scan: the last slice first; of custom: the rule is reverse mode */
 } sn_control;
 
 static inline bool sn_op_is_control(sn_op op) {
   return sn_op_describe(op)->kind == SN_CLASS_CONTROL;
 }
 
-/* The first input that regions have as an argument. */
+/* Index of the first input that is passed to the regions: a cond's bool is not. */
 static inline size_t sn_control_first(sn_op op) { return op == SN_OP_cond; }
 
-/* A function in the graph's place: no step of a program. */
+/* Whether the op is a function, which is inlined before the passes and never a step of a program. */
 static inline bool sn_op_is_function(sn_op op) {
   return op == SN_OP_checkpoint || op == SN_OP_custom;
 }
@@ -62,34 +62,34 @@ static inline bool sn_op_is_function(sn_op op) {
 /* The type of all nodes of control flow. */
 sn_type sn_control_type(void);
 
-/* regions: those that the attributes name, in their order. */
+/* Decodes a node. regions: the regions that its attributes refer to, in their order. */
 sn_control sn_control_of(sn_op op, const int64_t *attrs, size_t n_inputs,
                          const sn_graph *const *regions);
 
-/* The same for node id of a graph. */
+/* Decodes node id of a graph. */
 sn_control sn_graph_control(const sn_graph *graph, sn_id id);
 
 /* The type of result k. */
 sn_type sn_control_result(const sn_control *control, size_t k);
 
-/* Whether inputs and regions fit together. */
+/* Fails unless the types of inputs, region arguments and results fit together. */
 sn_status sn_control_verify(sn_env *env, const sn_control *control, const sn_type *const *inputs,
                             size_t n_inputs);
 
-/* Marks the nodes of a region that depend on arguments that are marked; floats: by way of floats alone, and not of what a
- * barrier waits for. */
+/* Sets marks: the nodes of a region that depend on marked arguments. floats: only dependence through floats counts, and
+ * not a barrier's on the input it waits for. */
 void sn_region_flow(const sn_graph *region, const uint8_t *arguments, bool floats, uint8_t *marks);
 
-/* The number of a region equal to *body: one that is there, or a copy. */
+/* Sets *number to that of a region equal to *body; adds a copy of *body if the graph has none. */
 sn_status sn_graph_add_region(sn_graph *graph, const sn_graph *body, int64_t *number);
 
-/* A copy with its regions in arena: to be read, as it cannot find its nodes again. */
+/* Copies a graph with its regions into arena. The copy is read-only: it has no hash table to add nodes with. */
 sn_status sn_graph_copy(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
-/* Gives the graph copies of another one's regions, under their numbers. */
+/* Gives the graph copies of all regions of `like`, under the same numbers. */
 sn_status sn_graph_keep_regions(sn_graph *graph, const sn_graph *like);
 
-/* Of everything a graph computes, regions included. */
+/* Equality and hash of all that two graphs compute, regions included; origins do not count. */
 bool sn_graph_equal(const sn_graph *a, const sn_graph *b);
 uint32_t sn_graph_hash(const sn_graph *graph);
 

@@ -1,4 +1,4 @@
-/* scalar_posix.c - the rows as C: each a case, one function per dtype. */
+/* scalar_posix.c - the rows of ops.def as C: one function per dtype, with a case per op. */
 #include "graph/scalar.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
   }
 }
 
-/* A case for each float of 16 bits. */
+/* The rows of dtypes.def make a case for each 16-bit float, and nothing for other kinds. */
 #define BITS_FLOAT(id, s)
 #define BITS_INT(id, s)
 #define BITS_FLAG(id, s)

@@ -34,7 +34,7 @@ sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
   for (int i = 0; i < type->rank; i++) {
     SN_FAIL_IF(env, type->dims[i] < 0, SN_ERR_SHAPE, what, "negative size in shape %*p", type->rank,
                type->dims);
-    /* Sizes of 0 count as 1, so that no stride of a checked type overflows. */
+    /* A size of 0 counts as 1 here, so that no stride of a checked type overflows. */
     const int64_t dim = type->dims[i] ? type->dims[i] : 1;
     SN_FAIL_IF(env, sn_int_mul_overflows(span, dim, &span) || span > PTRDIFF_MAX, SN_ERR_MEMORY,
                what, "shape %*p is too large", type->rank, type->dims);

@@ -1,5 +1,6 @@
-/* verify_graph.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a
- * pass. */
+/* verify_graph.c - checks that a graph obeys the grammar of the IR. Test builds do so after each stage of
+ * a compilation, where a violation is a bug of a pass; all builds do for graphs read from bytes
+ * (program/saved.c). */
 #include "graph/attributes.h"
 #include "graph/regions.h"
 
