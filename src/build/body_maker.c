@@ -38,7 +38,7 @@ typedef struct closing {
   const sn_body_maker *m;
   const uint8_t *saved;
   uint8_t *live;
-  uint32_t *number; /* per node that becomes an argument */
+  uint32_t *number; /* per node that becomes an argument: its number */
   sn_id *map;
   sn_argument *arguments;
   size_t n_arguments;

@@ -4,20 +4,21 @@
 
 #include "graph/conv_shape.h"
 
-/* One convolution under way: the sizes that shapes are made of. */
+/* One convolution: the sizes that make up shapes. */
 typedef struct layer {
   sn_build *b;
   sn_conv_attrs conv;
   sn_dtype dtype;
-  int64_t n, g, c, f; /* images, groups, and of a group the channels that come in and go out */
+  int64_t n, g, c, f; /* images, groups, and channels in (c) and out (f) per group */
   int64_t out[SN_CONV_AXES], window[SN_CONV_AXES];
-  bool depthwise;        /* of g channels, each by itself; then c and f are 1 */
+  bool depthwise;        /* g channels, each convolved by itself; then c and f are 1 */
   int64_t copies, terms; /* of a depthwise one: see layer_of */
 } layer;
 
-/* A group with one channel on one side makes one depthwise channel of each pair of them: its
- * input's channel is there `copies` times, or `terms` of the results are added. So products are
- * walked along channels that lie side by side on both sides, however few a group has. */
+/* If groups have one channel on one side, each pair of a channel in and a channel out of a group
+ * becomes one depthwise channel: the input's channel is copied `copies` times, or `terms` of the
+ * results are added up. So the kernel walks along adjacent channels on both sides, however few a
+ * group has. */
 static layer layer_of(sn_build *b, const int64_t *attrs, const sn_type *x, const int64_t *window,
                       const sn_type *y) {
   const int axes = x->rank - 2;
@@ -43,22 +44,22 @@ static int64_t product(const int64_t *sizes, int n) {
   return p;
 }
 
-/* What a shape is written with: a size, or the sizes of all axes one after the other. */
+/* Parts of which shapes are written: one size, or one per spatial axis. */
 typedef enum part {
   END,
   ONE,
   IMAGES,
   GROUPS,
-  CHANNELS,        /* of a group, that come in */
-  FILTERS,         /* of a group: channels that go out */
+  CHANNELS,        /* channels in, per group */
+  FILTERS,         /* channels out, per group */
   WINDOW,          /* positions in a window, per axis */
-  PLACES,          /* of windows, per axis */
-  OUTER_PLACES,    /* the same without the last axis */
+  PLACES,          /* windows, which are the result's positions, per axis */
+  OUTER_PLACES,    /* PLACES without the last axis */
   ONES,            /* a 1 per axis */
-  GROUPED_IMAGES,  /* groups and images as one */
-  IMAGES_OUTER,    /* images and outer places as one */
-  IMAGES_PLACES,   /* images and all places as one */
-  WINDOW_CHANNELS, /* a window and its channels as one */
+  GROUPED_IMAGES,  /* groups and images merged */
+  IMAGES_OUTER,    /* images and OUTER_PLACES merged */
+  IMAGES_PLACES,   /* images and PLACES merged */
+  WINDOW_CHANNELS, /* a window and its channels merged */
 } part;
 
 #define SHAPE(...) ((const part[]){__VA_ARGS__, END})
@@ -113,7 +114,7 @@ static sn_id move_axis(const layer *l, sn_id x, int from, int to) {
   return sn_build_transpose(l->b, x, perm);
 }
 
-/* Spread and padded along the spatial axes, which begin at `first`. */
+/* x spread and padded along the spatial axes, the first of which is axis `first`. */
 static sn_id pad(const layer *l, sn_id x, int first) {
   if (l->b->status) return SN_NONE;
   sn_type type = *sn_build_type(l->b, x);
@@ -123,14 +124,14 @@ static sn_id pad(const layer *l, sn_id x, int first) {
     int64_t *dim = &type.dims[first + i];
     attrs[first + i] = l->conv.low[i];
     attrs[type.rank + first + i] = l->conv.spread[i];
-    /* it can be counted: sn_conv_infer saw to that */
+    /* cannot fail: sn_conv_infer has checked it */
     sn_conv_padded_size(&l->conv, i, *dim, l->window[i], l->out[i], dim);
   }
   if (sn_same_dims(&type, sn_build_type(l->b, x))) return x;
   return sn_build_op(l->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
 }
 
-/* Each channel as often as it is wanted, one copy beside the other. */
+/* x with `copies` adjacent copies of each channel. */
 static sn_id copy_channels(const layer *l, sn_id x) {
   if (l->b->status || l->copies == 1) return x;
   sn_type type = *sn_build_type(l->b, x), joined = type;
@@ -141,8 +142,8 @@ static sn_id copy_channels(const layer *l, sn_id x) {
   return sn_build_reshape(l->b, sn_build_broadcast(l->b, x, &type), &joined);
 }
 
-/* What all windows read: (g n, o.., k.., c), of a depthwise one (n, o.., k.., g). Groups are taken
- * apart before padding, whose copy puts each group's channels side by side. */
+/* All windows: (g n, o.., k.., c), of a depthwise convolution (n, o.., k.., g). Groups are split
+ * before padding, because the pad's copy makes each group's channels contiguous. */
 static sn_id patches(const layer *l, sn_id x) {
   const int axes = l->conv.axes;
   if (l->b->status) return SN_NONE;
@@ -169,7 +170,7 @@ static sn_id patches(const layer *l, sn_id x) {
   return x;
 }
 
-/* (g, k.., c, f) as it is read: turned ones flipped, with c and f exchanged. */
+/* The filter as (g, k.., c, f): a turned one is flipped, with c and f exchanged. */
 static sn_id grouped_filter(const layer *l, sn_id w) {
   if (l->b->status) return SN_NONE;
   const int axes = l->conv.axes;
@@ -186,15 +187,15 @@ static sn_id grouped_filter(const layer *l, sn_id w) {
   return sn_build_swap_last(l->b, move_axis(l, w, axes + 1, 0));
 }
 
-/* Sums of patches times what is left after repeating y (of the given shape), over n axes. */
+/* patches(x) times y, which is reshaped to `parts` and broadcast, summed over n axes from `first` on. */
 static sn_id sum_products(const layer *l, sn_id x, sn_id y, const part *parts, int first, int n) {
   y = repeat(l, reshape(l, y, parts), SHAPE(IMAGES, PLACES, WINDOW, GROUPS));
   const sn_id products = sn_build_binary(l->b, SN_OP_mul, patches(l, x), y);
   return sn_build_reduce(l->b, SN_OP_sum, products, (((uint64_t)1 << n) - 1) << first);
 }
 
-/* Of channels that are terms of one, the sums. Up to `few` terms are added as what they are, each with
- * its own stride. */
+/* Sums each `terms` adjacent channels to one, of type y in all. Up to `few` terms are strided slices
+ * that are added one by one. */
 static sn_id add_terms(const layer *l, sn_id x, const sn_type *y, int64_t few) {
   sn_type split = *y;
   if (l->terms == 0) return sn_build_full(l->b, y, 0);
@@ -225,8 +226,8 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
     const sn_id products = sum_products(&l, x, filter, SHAPE(WINDOW, GROUPS), 1 + axes, axes);
     return add_terms(&l, products, y, few);
   }
-  /* The last axis of places is the product's m; the others are one batch, in which the filter
-   * repeats. */
+  /* The last axis of PLACES is the product's m. The other axes form the batch, over which the filter
+   * is broadcast. */
   filter = reshape(&l, filter, SHAPE(GROUPS, ONE, WINDOW, CHANNELS, FILTERS));
   filter = repeat(&l, filter, SHAPE(GROUPS, IMAGES_OUTER, WINDOW, CHANNELS, FILTERS));
   filter = reshape(&l, filter, SHAPE(GROUPED_IMAGES, OUTER_PLACES, WINDOW_CHANNELS, FILTERS));
@@ -237,8 +238,8 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
   return sn_build_reshape(b, move_axis(&l, result, 0, axes + 1), y);
 }
 
-/* dw (g, k.., c, f) = patches (g, k.., c, N) times dy (g, N, f): a matmul whose m is c. A single
- * group has no axis of its own. */
+/* dw (g, k.., c, f) = patches (g, k.., c, N) times dy (g, N, f), N images and places: a matmul whose m
+ * is c. With a single group there is no axis g. */
 static sn_id filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
   const int axes = l->conv.axes;
   if (l->depthwise) {
@@ -267,7 +268,7 @@ sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *a
   int64_t back[SN_CONV_ATTRS(SN_CONV_AXES)];
   layer l = layer_of(b, attrs, &in, w->dims, &out);
   if (!l.conv.turned) return filter_grad(&l, x, dy, w);
-  /* The turned one is the transpose of a plain one, which takes dy to x. */
+  /* A turned convolution is the transpose of a plain one, which maps dy to x. */
   sn_conv_reverse(attrs, l.conv.axes, l.window, back);
   l = layer_of(b, back, &out, w->dims, &in);
   return filter_grad(&l, dy, x, w);

@@ -1,26 +1,28 @@
-/* build_conv.h - what a convolution (graph/conv_shape.h) is made of.
+/* build_conv.h - expands a convolution (graph/conv_shape.h) into simpler ops.
  *
- * A convolution is an op until derivatives have been taken, so that these are convolutions too and
- * not sums over windows that overlap. Then, before the passes, it becomes
+ * A convolution stays one op until derivatives have been taken, so that these are convolutions, too,
+ * and not sums over overlapping windows. Then, before the passes, it becomes
  *
  *   pad -> windows -> transpose -> reshape -> matmul
  *
- * whose views packing walks: im2col never stands in memory. Depthwise ones (one channel a group)
- * become windows times filter, summed over the window, which the pass "strength" takes apart into
- * one walk along all channels. Where a group has several filters its channel is copied for each.
+ * Packing reads through these views, so the im2col matrix never lies in memory. A depthwise
+ * convolution (one channel per group) becomes windows times filter, summed over the window; the pass
+ * "strength" turns that into one walk along all channels. If a group has several filters, its channel
+ * is copied for each.
  *
- * Other ways: of an input with zeros in between conv_phases.h, of 3 x 3 with fewer products
- * conv_winograd.h. */
+ * Other ways: conv_phases.h for a spread input (zeros between elements), conv_winograd.h for 3 x 3
+ * with fewer multiplications. */
 #ifndef SN_BUILD_BUILD_CONV_H
 #define SN_BUILD_BUILD_CONV_H
 
 #include "build/build.h"
 
-/* y in terms of other ops; sums of up to `few` terms that lie together are additions. */
+/* The convolution's result, of type y, from other ops. A sum over up to `few` adjacent channels is
+ * written as additions. */
 sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y,
                     int64_t few);
 
-/* The cotangent of the filter, of type w, for that of y. */
+/* The cotangent of the filter, of type w, from dy, the cotangent of the result. */
 sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *attrs,
                                 const sn_type *w);
 

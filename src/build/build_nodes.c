@@ -1,4 +1,4 @@
-/* build_nodes.c - the maker of nodes of a dense graph. */
+/* build_nodes.c - the maker (build.h) for nodes of a dense graph. */
 #include "build/build.h"
 
 static sn_status add(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,

@@ -4,12 +4,12 @@
 #include "build/build_conv.h"
 #include "graph/conv_shape.h"
 
-/* One axis: its phases have `places` results each, some of them beyond the last one. */
+/* One axis. Each phase has `places` results, of which the last may lie beyond the result's end. */
 typedef struct axis {
   int64_t spread, window, dilation, low;
   int64_t out, places;
-  int64_t phases;         /* that have taps, or all: a window of 1 has taps in the first alone */
-  int64_t before, padded; /* zeros in front of x, and its size with them and those behind it */
+  int64_t phases;         /* the spread; 1 for a window of 1, of which only the first phase has a tap */
+  int64_t before, padded; /* zeros in front of x, and the size of x with zeros in front and behind */
 } axis;
 
 typedef struct weaving {
@@ -22,7 +22,8 @@ typedef struct weaving {
   int64_t few;
 } weaving;
 
-/* The taps of a phase, the first one and every spread-th behind it, and where in x they begin. */
+/* The taps of a phase: `count` taps, the first one and every spread-th after it. The phase's first result reads x from
+ * `start` on, which may be negative. */
 typedef struct taps {
   int64_t first, count, start;
 } taps;
@@ -51,7 +52,7 @@ int64_t sn_conv_phases(const int64_t *attrs, const int64_t *window, const sn_typ
   return spreads && sn_type_size(y) ? phases : 0;
 }
 
-/* Sizes along axis i; n of x. */
+/* The sizes along spatial axis i, along which x has n elements. */
 static axis axis_of(const sn_conv_attrs *c, int i, int64_t n, int64_t window, int64_t out) {
   axis a = {.spread = c->spread[i], .window = window, .dilation = c->dilation[i], .low = c->low[i]};
   a.out = out;
@@ -81,7 +82,7 @@ static sn_id pad(const weaving *v, sn_id x) {
   return sn_build_op(v->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
 }
 
-/* One phase of the result: `at` tells which along each axis. */
+/* One phase of the result: phase at[i] along axis i. */
 static sn_id make_phase(const weaving *v, const int64_t *at) {
   if (v->b->status) return SN_NONE;
   const int axes = v->axes, rank = axes + 2;
@@ -111,7 +112,7 @@ static sn_id make_phase(const weaving *v, const int64_t *at) {
   return sn_build_conv(v->b, part, filter, attrs, &y, v->few);
 }
 
-/* The phases along axis i, without what is beyond the last result. */
+/* Interleaves the phases along axis i and drops what lies beyond the result's end. */
 static sn_id weave(const weaving *v, int i, const sn_id *phases) {
   if (v->b->status) return SN_NONE;
   const axis *a = &v->of[i];
@@ -122,7 +123,7 @@ static sn_id weave(const weaving *v, int i, const sn_id *phases) {
   return sn_build_part(v->b, SN_OP_pad, *phases, 1 + i, 0, a->spread, &type);
 }
 
-/* All phases, those along the last axis side by side; then fewer and fewer, axis by axis. */
+/* Makes all phases, in an array where the last axis varies fastest, then interleaves them axis by axis from the last. */
 static sn_id weave_all(const weaving *v) {
   int64_t n = 1, at[SN_CONV_AXES];
   sn_id *phases = NULL;

@@ -14,7 +14,7 @@ typedef struct layer {
   int64_t tiles[2]; /* along each axis */
 } layer;
 
-/* From n values, m sums of them, along one axis. */
+/* Makes y, a row or column of a tile's transform, from x. Their lengths depend on the function. */
 typedef void transform_fn(sn_build *b, const sn_id *x, sn_id *y);
 
 static sn_id plus(sn_build *b, sn_id x, sn_id y) { return sn_build_binary(b, SN_OP_add, x, y); }
@@ -43,7 +43,7 @@ static void transform_output(sn_build *b, const sn_id *m, sn_id *y) {
   y[1] = minus(b, minus(b, m[1], m[2]), m[3]);
 }
 
-/* x has n x n places, y m x m. */
+/* Applies a transform along columns, then along rows: x is n x n nodes, y is m x m. */
 static void transform(sn_build *b, transform_fn *along, const sn_id *x, int n, sn_id *y, int m) {
   sn_id columns[PLACES], line[TILE], made[TILE];
   for (int j = 0; j < n; j++) {
@@ -68,7 +68,7 @@ static sn_id padded(const layer *l, sn_id x) {
   return sn_build_op(l->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
 }
 
-/* Element i, j of all tiles: (n, tiles.., c). */
+/* Element i, j of each tile, for all tiles: (n, tiles.., c). */
 static sn_id of_tiles(const layer *l, sn_id x, int i, int j) {
   const int64_t attrs[] = {0, i, j, 0, 1, RESULTS, RESULTS, 1};
   sn_type type = *l->y;
@@ -77,7 +77,7 @@ static sn_id of_tiles(const layer *l, sn_id x, int i, int j) {
   return sn_build_op(l->b, SN_OP_slice, &x, 1, attrs, 8, &type);
 }
 
-/* Tap i, j of the filter as it is read: (c, f), turned (f, c). */
+/* Tap i, j of the filter as the convolution uses it: a matrix (c, f), or (f, c) if turned. */
 static sn_id tap(const layer *l, sn_id w, int i, int j) {
   if (l->b->status) return SN_NONE;
   const bool turned = l->conv.turned;
@@ -90,7 +90,7 @@ static sn_id tap(const layer *l, sn_id w, int i, int j) {
   return sn_build_reshape(l->b, sn_build_op(l->b, SN_OP_slice, &w, 1, attrs, 8, &type), &matrix);
 }
 
-/* One place of all tiles: (n, tiles.., f). */
+/* The product for one element of all tiles: (n, tiles.., f). */
 static sn_id multiply(const layer *l, sn_id v, sn_id u) {
   sn_type rows = {.dtype = l->y->dtype, .rank = 2}, type = *l->y;
   rows.dims[0] = l->y->dims[0] * l->tiles[0] * l->tiles[1];
@@ -133,7 +133,7 @@ bool sn_conv_is_winograd(const int64_t *attrs, const sn_type *w, const sn_type *
   const double c = (double)l.channels, f = (double)l.filters, n = (double)y->dims[0];
   const double results = n * (double)y->dims[1] * (double)y->dims[2];
   const double tiles = n * (double)l.tiles[0] * (double)l.tiles[1];
-  /* V and M; y is woven along two axes */
+  /* V and M are moved, and y twice: it is interleaved along two axes */
   out->moved = tiles * (PLACES * c + (PLACES + 2 * RESULTS * RESULTS) * f);
   out->spared = (WINDOW * WINDOW * results - PLACES * tiles) * c * f;
   out->products = PLACES;

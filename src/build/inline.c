@@ -27,7 +27,7 @@ sn_status sn_graph_take_node(sn_graph *graph, const sn_graph *from, sn_id id, co
                          out);
 }
 
-/* The attributes as a builder names regions. */
+/* Copies the attributes of node id, with references to regions as the builder's maker makes them. */
 static sn_status name_regions(sn_build *b, const sn_graph *from, sn_id id,
                               int64_t named[SN_MAX_ATTRS]) {
   const sn_node *node = sn_graph_node(from, id);

@@ -1,5 +1,5 @@
-/* range.h - the nodes that a walk meets: those from the first of wrt to the last of y and wrt. Only they can depend on
- * wrt and be what y is made of, for inputs have smaller numbers than their users. */
+/* range.h - the range of nodes that a derivative's walk visits: from the first of wrt to the last of y and wrt. Only these
+ * can both depend on wrt and contribute to y, because inputs have smaller numbers than their users. */
 #ifndef SN_BUILD_RANGE_H
 #define SN_BUILD_RANGE_H
 

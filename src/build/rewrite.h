@@ -1,5 +1,5 @@
-/* rewrite.h - how a pass walks: every node of the old graph in order, its inputs mapped to the new
- * graph.
+/* rewrite.h - how a pass walks: it visits every node of the old graph in order, with its inputs
+ * mapped to the new graph.
  *
  *   old  %0 %1 %2 ...        map[%i] = node of the new graph that stands for it
  *   new  %0 %1 ...           one visit per node, never back: linear */
@@ -19,13 +19,12 @@ typedef struct sn_rewrite {
  * the replacements of its inputs. */
 typedef sn_id sn_rewrite_fn(sn_rewrite *r, sn_id id, const sn_id *inputs);
 
-/* Builds *to, in arena, from *from. rule may be NULL: a plain copy. keep (or NULL): only nodes
- * marked. */
+/* Builds *to, in arena, from *from. share: hash-cons the new graph. keep: visit only the nodes marked
+ * in it, or all if NULL. rule: NULL for a plain copy. user: the rule's own state, for r->user. */
 sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, bool share,
                            const uint8_t *keep, sn_rewrite_fn *rule, void *user);
 
-/* For a rule that gives the new graph regions of its own: control flow as it is, whose regions have other numbers
- * there. */
+/* Copies a node of control flow together with its regions. For rules that number the new graph's regions themselves. */
 sn_id sn_rewrite_control(sn_rewrite *r, sn_id id, const sn_id *inputs);
 
 #endif
