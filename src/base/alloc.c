@@ -9,13 +9,13 @@
 #define SN_ARENA_ALIGNMENT 16
 #define SN_ARENA_FIRST_CHUNK 4096
 #define SN_ARENA_LARGEST_CHUNK ((size_t)1 << 20)
-#define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* a block of so many bytes has one for itself */
+#define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* a block of at least so many bytes gets a chunk of its own */
 
 bool sn_arena_apart;
 
 struct sn_arena_chunk {
   sn_arena_chunk *next;
-  size_t bytes; /* whole block, header included */
+  size_t bytes; /* of the whole chunk, header included */
   size_t used;  /* header included */
   size_t padding_;
 };
@@ -88,7 +88,7 @@ void sn_free(sn_env *env, void *block, size_t bytes) {
 sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes) {
   if (used < *capacity) return SN_OK;
   const size_t count = *capacity ? *capacity * 2 : 16;
-  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
+  void *grown = NULL; /* only to avoid a compiler warning: SN_TRY returns unless it is set */
   SN_TRY(sn_alloc_zeroed(env, count, item_bytes, &grown));
   if (used) memcpy(grown, *items, used * item_bytes);
   sn_free(env, *items, *capacity * item_bytes);
@@ -116,8 +116,8 @@ static sn_status new_chunk(sn_arena *arena, size_t bytes, sn_arena_chunk **out) 
   return SN_OK;
 }
 
-/* A chunk with room for so many bytes. A large block has one for itself, behind the newest, which
- * goes on being filled. */
+/* Adds a chunk with room for `need` bytes. A large block gets a chunk of its own, which is put behind
+ * the newest chunk so that this one is filled further. */
 static sn_status add_chunk(sn_arena *arena, size_t need, sn_arena_chunk **out) {
   size_t bytes = arena->chunk ? arena->chunk->bytes * 2 : SN_ARENA_FIRST_CHUNK;
   if (bytes > SN_ARENA_LARGEST_CHUNK) bytes = SN_ARENA_LARGEST_CHUNK;
@@ -148,7 +148,7 @@ void *sn_arena_take(sn_arena *arena, size_t count, size_t size) {
   return memset(block, 0, bytes);
 }
 
-/* Frees the chunk that a large block has for itself; others stay until the arena goes. */
+/* Frees a large block that has a chunk of its own. Any other block stays until the arena is freed. */
 static void give_back(sn_arena *arena, const void *block, size_t bytes) {
   if (bytes < SN_ARENA_OWN_CHUNK) return;
   for (sn_arena_chunk **at = &arena->chunk; *at; at = &(*at)->next) {
@@ -163,7 +163,7 @@ static void give_back(sn_arena *arena, const void *block, size_t bytes) {
 sn_status sn_arena_reserve(sn_arena *arena, void **items, size_t *capacity, size_t used,
                            size_t count, size_t item_bytes) {
   if (count <= *capacity) return SN_OK;
-  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
+  void *grown = NULL; /* only to avoid a compiler warning: SN_TRY returns unless it is set */
   SN_TRY(sn_arena_alloc(arena, count, item_bytes, &grown));
   if (used) memcpy(grown, *items, used * item_bytes);
   size_t old;

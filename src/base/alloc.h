@@ -2,15 +2,15 @@
  *
  * Two ways:
  *   heap    sn_alloc / sn_free: one block, 64-byte aligned, freed with its size. Long-lived things:
- *           contexts, tensors, storages, programs. Small ones go by way of kept_blocks.h.
- *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; all goes at once
- *           with sn_arena_free. A compile owns one for its graphs and one for the program it makes,
- *           so a failure at any allocation is cleaned up by freeing two arenas.
+ *           contexts, tensors, storages, programs. Small blocks are recycled by kept_blocks.h.
+ *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap, which sn_arena_free
+ *           frees all at once. A compile owns two arenas for its graphs and one for the program it
+ *           makes, so after a failure at any allocation it frees these.
  *
  *   arena:  chunk -> chunk -> chunk        each: [ header | used ......... | free ... ]
  *                                                                          ^ cursor
- * Only the newest chunk is bumped; a large block has a chunk for itself. Blocks are 16-byte aligned
- * and never move. None is freed by itself, except by the functions below that let arrays grow. */
+ * Only the newest chunk is bumped; a large block gets a chunk of its own. Blocks are 16-byte aligned
+ * and never move. Single blocks are not freed, except when sn_arena_reserve replaces a large array. */
 #ifndef SN_BASE_ALLOC_H
 #define SN_BASE_ALLOC_H
 
@@ -22,13 +22,14 @@
  * untouched. */
 sn_status sn_alloc(sn_env *env, size_t bytes, void **out);
 
-/* As sn_alloc, for count * size bytes, checked, and zeroed. */
+/* Like sn_alloc, for count * size bytes, zeroed; SN_ERR_MEMORY if the product overflows. */
 sn_status sn_alloc_zeroed(sn_env *env, size_t count, size_t size, void **out);
 
-/* Frees a block of sn_alloc with the size it was asked with; NULL is ignored. */
+/* Frees a block. bytes: the size it was allocated with. NULL is ignored. */
 void sn_free(sn_env *env, void *block, size_t bytes);
 
-/* Gives the allocator back what the heap keeps for later: when nothing else of it is left. */
+/* Returns the small blocks that the heap keeps to the allocator. For the end of a heap, when all its
+ * other blocks are freed. */
 void sn_heap_end(sn_heap *heap);
 
 /* Doubles an array's capacity (in elements) when used == *capacity, keeping its contents. */
@@ -38,17 +39,18 @@ typedef struct sn_arena_chunk sn_arena_chunk;
 
 typedef struct sn_arena {
   sn_env *env;
-  sn_arena_chunk *chunk; /* newest first */
+  sn_arena_chunk *chunk; /* the list of chunks; blocks are bumped in the first */
 } sn_arena;
 
 void sn_arena_init(sn_arena *arena, sn_env *env);
 void sn_arena_free(sn_arena *arena);
 
-/* count * size zeroed bytes from the arena, checked; NULL with the error set on failure. */
+/* Allocates count * size zeroed bytes. NULL with the error set if memory is short or the product
+ * overflows. */
 void *sn_arena_take(sn_arena *arena, size_t count, size_t size);
 
-/* The same as a status; *out untouched on failure. Inline: the pointer of a caller that is set here
- * need not lie in memory. */
+/* The same with a status; *out is untouched on failure. Always inline, so that the compiler can keep
+ * the caller's pointer in a register although its address is taken. */
 __attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *arena, size_t count,
                                                                       size_t size, void **out) {
   void *block = sn_arena_take(arena, count, size);
@@ -57,19 +59,19 @@ __attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *
   return SN_OK;
 }
 
-/* Gives an array that lives in the arena room for at least count elements; its first `used` ones
- * are kept. A small old copy stays behind until the arena goes, a large one is freed. */
+/* Gives an array in the arena room for at least count elements and keeps its first `used` ones; the
+ * others are zeroed if it moves. A small old copy stays in the arena, a large one is freed. */
 sn_status sn_arena_reserve(sn_arena *arena, void **items, size_t *capacity, size_t used,
                            size_t count, size_t item_bytes);
 
-/* Doubles it when used == *capacity. */
+/* The same, but doubles the capacity, and only if used == *capacity. */
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,
                         size_t item_bytes);
 
 /* Copies a NUL-terminated text into the arena. */
 sn_status sn_arena_text(sn_arena *arena, const char *text, const char **out);
 
-/* Whether two blocks hold the same bytes; 0 of them, which may be at NULL, are the same. */
+/* Whether two blocks hold the same bytes. If bytes is 0 they do, and may be NULL. */
 static inline bool sn_same_bytes(const void *a, const void *b, size_t bytes) {
   return bytes == 0 || memcmp(a, b, bytes) == 0;
 }

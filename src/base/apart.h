@@ -1,10 +1,10 @@
-/* apart.h - for who takes a program out of the heap object by object (wasm/standalone/). */
+/* apart.h - a switch for code that copies a program out of the heap object by object (wasm/standalone/). */
 #ifndef SN_BASE_APART_H
 #define SN_BASE_APART_H
 
 #include <stdbool.h>
 
-/* True: each block of an arena has a chunk for itself from now on, so that the blocks of the heap are the objects. */
+/* If true, each block that an arena allocates from now on has a chunk of its own, so each heap block is one object. */
 extern bool sn_arena_apart;
 
 #endif

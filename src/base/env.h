@@ -1,4 +1,4 @@
-/* env.h - what every fallible function of the library is handed: allocator, error, debug level.
+/* env.h - the environment that every fallible function of the library gets: allocator, error, debug level.
  *
  * One sn_env belongs to one context. It is used by one thread at a time (the thread that calls the
  * public API); kernels and pool workers never see it, so nothing in it needs a lock.
@@ -24,8 +24,7 @@ typedef struct sn_heap {
   size_t peak_bytes;  /* largest live_bytes so far */
   size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */
   size_t live_blocks;
-  bool (*reclaim)(
-      void *user); /* or NULL: gives back what is kept for later; false when there was nothing */
+  bool (*reclaim)(void *user); /* frees some memory that is only kept for later; false if there is none. May be NULL */
   void *reclaim_user;
   int64_t fail_countdown; /* tests: the allocation that finds 0 here fails; < 0: never */
   bool fail_forever;      /* tests: and every later one fails too */
@@ -38,31 +37,31 @@ typedef struct sn_env {
   bool poison; /* SINTER_POISON: see run/poison.h */
 } sn_env;
 
-/* Shows a text from this level of SINTER_DEBUG on. */
+/* Logs a text if SINTER_DEBUG is at least this level. */
 #define SN_LOG(env, level, ...)                              \
   do {                                                       \
     if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__); \
   } while (0)
 
-/* Records what failed, and where, as the environment's last error and returns status. op: the
- * function that refuses, with which the text begins, or NULL where it is none. file: without its
- * folders, as no two files of the library have one name. Shapes are written by
- * %*p (base/format.h) and so are known as shapes. */
+/* Records what failed, and where, as the environment's last error and returns status. op: the name of
+ * the function that refuses, which becomes the beginning of the text, or NULL. file: its name without
+ * folders, which is unique in the library. Shapes must be written by %*p (base/format.h), which also
+ * records them in the error as data. */
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* In a format of sn_fail_at: between the text and what to do about it, which becomes the hint. */
+/* In a format of sn_fail_at: separates the text from the hint, which says what to do about it. */
 #define SN_HINT "\n"
 
-/* As sn_fail_at, for SN_CHECK. */
+/* Like sn_fail_at, for SN_CHECK. */
 sn_status sn_fail_internal(sn_env *env, const char *file, int line);
 
-/* SN_FAIL(env, status, op, format, ...); "" because a format is a literal. */
+/* SN_FAIL(env, status, op, format, ...). The "" makes sure that the format is a literal. */
 #define SN_FAIL(env, status, op, ...) \
   sn_fail_at((env), __FILE_NAME__, __LINE__, (status), (op), "" __VA_ARGS__)
 
-/* status, which is not SN_OK: a compiler that knows this sees that what a failed call has not set
- * is not used. */
+/* Returns status, which is not SN_OK. Knowing this, the compiler sees that callers do not use results
+ * that a failed call has not set, and does not warn. */
 __attribute__((always_inline)) static inline sn_status sn_failed(sn_status status) {
   if (status == SN_OK) __builtin_unreachable();
   return status;
@@ -79,7 +78,7 @@ __attribute__((always_inline)) static inline sn_status sn_failed(sn_status statu
     if (cond) return sn_failed(SN_FAIL((env), (status), (op), __VA_ARGS__)); \
   } while (0)
 
-/* Broken invariant of our own: reported like any other error, never an abort. */
+/* Checks an invariant of the library. If it is broken, that is an error like any other, never an abort. */
 #define SN_CHECK(env, cond)                                                          \
   do {                                                                               \
     if (!(cond)) return sn_failed(sn_fail_internal((env), __FILE_NAME__, __LINE__)); \

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A hash of the address, which orders blocks of equal size. */
 static uint32_t scatter(const sn_extent *block) {
   return (uint32_t)((uintptr_t)block / SN_EXTENT) * 0x9e3779b1u;
 }
@@ -13,7 +14,7 @@ static bool stands_above(const sn_extent *a, const sn_extent *b) {
 
 static char *end_of(sn_extent *block) { return (char *)block + block->bytes; }
 
-/* Puts two trees, all of left before all of right, in the place of one. */
+/* Merges two trees into one at *at. All addresses in left are below those in right. */
 static void join(sn_extent **at, sn_extent *left, sn_extent *right) {
   while (left && right) {
     if (stands_above(left, right)) {
@@ -29,7 +30,7 @@ static void join(sn_extent **at, sn_extent *left, sn_extent *right) {
   *at = left ? left : right;
 }
 
-/* The tree below the block's place is cut in two at its address. */
+/* Inserts a block. The subtree that was at its place is split at its address into its two children. */
 static void insert(sn_extent **at, sn_extent *block) {
   while (*at && stands_above(*at, block)) at = block < *at ? &(*at)->left : &(*at)->right;
   sn_extent *rest = *at, **left = &block->left, **right = &block->right;
@@ -50,7 +51,7 @@ static void insert(sn_extent **at, sn_extent *block) {
 
 static bool fits(const sn_extent *block, size_t bytes) { return block && block->bytes >= bytes; }
 
-/* Takes the block at *at out of the tree, and puts what is left of it, if anything, in again. */
+/* Removes the block at *at from the tree, and inserts the left_over bytes at `rest`, if any, again. */
 static void cut(sn_extent **at, char *rest, size_t left_over) {
   join(at, (*at)->left, (*at)->right);
   if (!left_over) return;
@@ -89,7 +90,7 @@ void sn_extents_give(sn_extent **root, void *block, size_t bytes) {
       from = (char *)other;
     else
       to = end_of(other);
-    join(at, other->left, other->right); /* the other neighbour may be below */
+    join(at, other->left, other->right); /* goes on at the same place: the block's other neighbour may be there or below */
   }
   sn_extent *whole = (sn_extent *)from;
   whole->bytes = (size_t)(to - from);

@@ -1,19 +1,19 @@
-/* extents.h - free memory as a tree of blocks, for a platform without an allocator of its own.
+/* extents.h - an allocator that keeps free memory as a tree of blocks, for platforms that have none.
  *
- * The caller says how large a block is when giving it back, so blocks have no headers. All of a
- * block is its user's; what the tree has to know of a free one stands in the block itself. Sizes
- * and addresses are multiples of SN_EXTENT. Two free neighbours are one block.
+ * The caller gives the size of a block when it frees it, so blocks have no headers. A free block holds
+ * its own node of the tree. Sizes and addresses are multiples of SN_EXTENT. Two adjacent free blocks
+ * are always merged.
  *
  *   by address   left < node < right
  *   by size      parent >= node
  *
- * (a Cartesian tree: Stephenson, Fast Fits, 1983). One walk down keeps both orders. On average it
- * is as deep as in a tree of random order: sizes say little about addresses, and a hash of the
- * address tells equal sizes apart.
+ * (a Cartesian tree: Stephenson, Fast Fits, 1983). One walk down maintains both orders. Its average
+ * length is that in a randomly ordered tree, because sizes say little about addresses; equal sizes are
+ * ordered by a hash of the address.
  *
- * Blocks are taken from either end of memory. Small blocks may stay for long. A caller that takes
- * these from below and large ones from above has everything between them in one piece once the
- * large ones are gone. */
+ * Blocks are taken from either end of memory. Small blocks may live long. If a caller takes small
+ * blocks from below and large ones from above, all memory between is one free block once the large
+ * ones are freed. */
 #ifndef SN_BASE_EXTENTS_H
 #define SN_BASE_EXTENTS_H
 
@@ -27,11 +27,11 @@ struct sn_extent {
   size_t bytes;
 };
 
-/* A block of so many bytes: the beginning of the lowest free block that has room. NULL: there is
- * none. */
+/* Takes `bytes` from the beginning of the lowest free block with room; NULL if there is none. */
 void *sn_extents_take_low(sn_extent **root, size_t bytes);
 
-/* The same: the end of the highest one, if that is at floor or above. */
+/* Takes `bytes` from the end of the highest free block with room; NULL if there is none, or if the
+ * taken block would begin below floor. */
 void *sn_extents_take_high(sn_extent **root, size_t bytes, const void *floor);
 
 void sn_extents_give(sn_extent **root, void *block, size_t bytes);

@@ -65,21 +65,20 @@ static void put_shape(sink *s, int rank, const int64_t *dims) {
 /* ---- floating point -------------------------------------------------------------------------- */
 
 enum {
-  POINT = 1 + 310, /* digits before the decimal point, of 2^1024 309, and one for a carry */
-  DIGITS =
-      POINT + 1074 + 28, /* a bit of the fraction is a digit; all that a last step may append */
-  STEP = 28              /* powers of two at once: ten times as much still fits a word */
+  POINT = 1 + 310,            /* room for digits before the decimal point: 2^1024 has 309; and for carries */
+  DIGITS = POINT + 1074 + 28, /* each bit of the fraction makes a digit, and the last step up to 28 more */
+  STEP = 28                   /* powers of two per step: 10 * 2^28 still fits 32 bits */
 };
 
-/* 0.d1 d2 d3 ... 10^point, the digits from `first` on, as numbers. */
+/* The number 0.d1 d2 d3 ... * 10^point; `first` points at the digits, as numbers 0 .. 9. */
 typedef struct decimal {
   uint8_t *first;
   int n, point;
   uint8_t room[DIGITS];
 } decimal;
 
-/* All digits of value, which is finite and not negative: those of its mantissa, then times or by
- * powers of two. */
+/* Expands value, which is finite and not negative, to all its digits: takes those of the mantissa as
+ * an integer, then multiplies or divides them by powers of two. */
 static void expand(decimal *d, double value) {
   int first = POINT, end = POINT;
   uint64_t bits;
@@ -120,7 +119,7 @@ static void expand(decimal *d, double value) {
   d->point = d->n ? POINT - first : 1;
 }
 
-/* Keeps so many digits, rounded half to even. */
+/* Rounds half to even to `keep` digits. */
 static void round_digits(decimal *d, int keep) {
   if (keep >= d->n) return;
   const uint8_t *rest = d->first + keep;
@@ -146,7 +145,7 @@ static void put_digits(sink *s, const decimal *d, int from, int to) {
   for (int i = from; i < to; i++) put(s, (char)('0' + (i < 0 || i >= d->n ? 0 : d->first[i])));
 }
 
-/* %g: without zeros at the end, with an exponent where that is shorter. */
+/* %g: no trailing zeros; with an exponent if that is below -4 or not below the precision. */
 static void put_shortest(sink *s, decimal *d, int precision) {
   round_digits(d, precision);
   while (d->n && !d->first[d->n - 1]) d->n--;
@@ -171,7 +170,7 @@ static void put_fixed(sink *s, decimal *d, int precision) {
 }
 
 static void put_number(sink *s, const field *f, double value, char conversion) {
-  char text[400]; /* 309 digits, a sign and a point, a precision of 40 */
+  char text[400]; /* 309 digits, a sign, a point and a precision of 40 fit */
   sink number = {.out = text, .room = sizeof text};
   if (__builtin_signbit(value)) put(&number, '-');
   const double magnitude = __builtin_fabs(value);
@@ -245,7 +244,7 @@ static void put_all(sink *s, const char *format, va_list *args) {
 
 size_t sn_format_list(char *out, size_t room, sn_error *error, const char *format, va_list args) {
   sink s = {.out = out, .room = room, .error = error};
-  va_list mine; /* its address can be handed on: a parameter of this type may be a pointer */
+  va_list mine; /* a copy, as the address of a va_list parameter cannot be passed on portably */
   va_copy(mine, args);
   put_all(&s, format, &mine);
   va_end(mine);

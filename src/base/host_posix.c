@@ -16,8 +16,8 @@ double sn_host_now_ms(void) {
 
 void sn_host_log(const char *text) { fputs(text, stderr); }
 
-/* Large blocks lie on large pages where the system has them: processors translate few addresses then, and fetch ahead
- * within a page only. */
+/* Large blocks are put on huge pages if the system has them: they need few TLB entries, and hardware prefetch does not
+ * cross pages. */
 enum { ALIGNMENT = 64, LARGE_PAGE = 2 << 20 };
 
 #ifdef MADV_HUGEPAGE

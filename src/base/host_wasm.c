@@ -15,15 +15,15 @@ void sn_host_log(const char *text) { sn_js_log(text); }
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 #define PAGE ((size_t)65536)
-#define MOST_PAGES ((size_t)65535) /* so that the end of memory is an address too */
+#define MOST_PAGES ((size_t)65535) /* one less than possible, so that the end of memory fits 32 bits */
 
-/* Small blocks (programs, handles, numbers) may stay for long. Among the large ones a small block
- * would cut in two the memory that these leave. So small blocks are taken from below and large ones
- * from above; a large one is taken from the lowest part of memory only where there is no other. */
+/* Small blocks (programs, handles, numbers) may live long, and one between large blocks would split
+ * the memory that these free. So small blocks are taken from below and large ones from above. A large
+ * block is taken from the lowest part of memory only if there is no other. */
 #define SMALL ((size_t)1 << 20)
 #define LOW_PART ((size_t)64 << 20)
 
-extern char __heap_base; /* set by the linker: behind the data */
+extern char __heap_base; /* the address behind all static data, set by the linker */
 
 static sn_extent *free_blocks;
 static bool begun;
@@ -32,14 +32,14 @@ static size_t up_to(size_t bytes, size_t unit) { return (bytes + unit - 1) & ~(u
 
 static size_t end_of_memory(void) { return __builtin_wasm_memory_size(0) * PAGE; }
 
-/* At first what memory there is. */
+/* Makes the memory behind the static data free. */
 static void begin(void) {
   const size_t from = up_to((size_t)(uintptr_t)&__heap_base, SN_EXTENT);
   begun = true;
   sn_extents_give(&free_blocks, (void *)from, end_of_memory() - from);
 }
 
-/* Where the free memory begins that grows when memory does. */
+/* The address of the free block that reaches the end of memory; the end itself if there is none. */
 static size_t last_run(void) {
   const sn_extent *last = free_blocks;
   while (last && last->right) last = last->right;
@@ -47,7 +47,7 @@ static size_t last_run(void) {
   return last && from + last->bytes == end ? from : end;
 }
 
-/* Adds as many pages as the last free run lacks to have so many bytes from floor on. */
+/* Grows memory so that its last free block has `bytes` at floor or above. */
 static bool grow(size_t bytes, size_t floor) {
   const size_t end = end_of_memory(), run = last_run(), from = run > floor ? run : floor;
   if (bytes > MOST_PAGES * PAGE || from > MOST_PAGES * PAGE - bytes) return false;
@@ -77,7 +77,7 @@ void *sn_host_allocate(size_t bytes) {
   if (whole <= SMALL) return take_low(whole);
   void *block = take_high(whole, LOW_PART);
   if (block) return block;
-  return take_high(whole, 0); /* from above in the low part, too: its lowest stays for small ones */
+  return take_high(whole, 0); /* from above in the low part as well, whose bottom is for small blocks */
 }
 
 void sn_host_release(void *block, size_t bytes) {

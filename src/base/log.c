@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/host.h"
 
-/* A variable of one digit up to most; 0 for all others. */
+/* The value of a variable that is one digit up to `most`; 0 if it is anything else. */
 static int digit_from_environment(const char *name, char most) {
   const char *text = getenv(name);
   if (!text || text[0] < '0' || text[0] > most || text[1] != '\0') return 0;

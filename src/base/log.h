@@ -11,8 +11,8 @@
 
 enum { SN_LOG_EVENTS = 1, SN_LOG_TIMES, SN_LOG_GROUPS, SN_LOG_CODE, SN_LOG_IR, SN_LOG_REWRITES };
 
-/* What the environment says; nowhere else is it read. SINTER_DEBUG as 0..6, 0 when unset, and
- * whether SINTER_POISON is 1 (run/poison.h). In WebAssembly both are 0. */
+/* Read environment variables, as nothing else does: SINTER_DEBUG as 0..6, 0 if unset; and whether
+ * SINTER_POISON is 1 (run/poison.h). In WebAssembly both are 0. */
 int sn_log_level_from_environment(void);
 bool sn_log_poison_from_environment(void);
 

@@ -1,5 +1,5 @@
-/* text.h - a growing text in an arena, for printed IR and listings. Append never fails: the first
- * shortage of memory is kept in status and ends the text. */
+/* text.h - a growing text in an arena, for printed IR and listings. Callers need not check each append:
+ * the first failure to allocate is kept in status, and later appends do nothing. */
 #ifndef SN_BASE_TEXT_H
 #define SN_BASE_TEXT_H
 
@@ -19,15 +19,15 @@ void sn_text_add(sn_text *text, const char *format, ...) __attribute__((format(p
 /* Adds string as a JSON string, quotes included. */
 void sn_text_add_json(sn_text *text, const char *string);
 
-/* Adds one term of an index: stride * variable, or a number where the variable is "". any: whether there
- * was a term before. */
+/* Adds one term of an index expression: stride * variable, or just stride if the variable is "". *any:
+ * whether there was a term before; it is updated. */
 void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *variable);
 
-/* Where part, which is not empty, first stands in text; NULL: nowhere. Not the C library's strstr:
- * that is made for long parts, and a page would have to download it. */
+/* The first occurrence of part, which is not empty, in text; NULL if there is none. Used instead of
+ * the C library's strstr, which is built for long parts and would have to be downloaded by pages. */
 const char *sn_text_find(const char *text, const char *part);
 
-/* Where text goes on behind part, which it begins with; NULL if it does not. */
+/* If text begins with part, the rest of text; else NULL. */
 const char *sn_text_behind(const char *text, const char *part);
 
 #endif
