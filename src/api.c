@@ -23,20 +23,22 @@ static void default_release(void *user, void *block, size_t bytes) {
   sn_host_release(block, bytes);
 }
 
-/* When memory is short: what is only kept for later goes, the cheap to make again first. */
+/* sn_heap.reclaim, called when memory is short: frees cached storages first, as these are cheaper to make again, then
+ * cached programs. */
 static bool reclaim(void *user) {
   sn_context *ctx = user;
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
-/* The library's own allocator takes whole small blocks; a sanitizer is to see each that is used after it was freed. */
+/* Whether contexts on the library's own allocator keep freed small blocks (base/kept_blocks.h). Test builds do not, so
+ * that sanitizers detect each use after free. */
 #ifdef SINTER_TEST
 enum { KEEPS_BLOCKS = false };
 #else
 enum { KEEPS_BLOCKS = true };
 #endif
 
-/* What all contexts begin with. */
+/* Sets the fields that contexts on all devices have in common. */
 static void begin(sn_context *ctx, const sn_options *options) {
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
@@ -111,7 +113,7 @@ void sn_context_destroy(sn_context *ctx) {
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));
   ctx->device.backend->deallocate(&ctx->device, ctx->workspace, ctx->workspace_bytes);
   sn_device_close(&ctx->device);
-  sn_env last = *env; /* the context's own block is freed through a copy */
+  sn_env last = *env; /* frees the context's own block, which contains *env */
   sn_free(&last, ctx, sizeof *ctx);
   sn_heap_end(&last.heap);
 }
@@ -258,7 +260,7 @@ sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticke
   return eval(tensors, count, ticket);
 }
 
-/* Evaluated, and where the host can look at it. */
+/* Evaluates t. Fails if the host cannot read its value. */
 static sn_status open_value(sn_tensor *t, const char *op) {
   SN_TRY(sn_tensor_ready(t));
   SN_FAIL_IF(&t->ctx->env, !sn_storage_map(&t->ctx->storages, t->storage), SN_ERR_ARGUMENT, op,

@@ -3,8 +3,8 @@
  *
  *   trace -> (inline) -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
  *
- * Where there is a memory budget, some groups run again. A compile may stop after any stage and go on later on the
- * same thread: what it has lies in its own arenas until then, and nobody sees it. */
+ * With a memory budget, some groups run again. A compile may pause after any stage and go on later on the same thread:
+ * what it has so far lies in its own arenas, and nobody else sees it. */
 #include "pipeline.h"
 
 #include "base/log.h"
@@ -16,21 +16,21 @@
 
 #define MAX_TEXTS (SN_PASS_COUNT + 7)
 
-/* Everything about the compile under way. */
+/* The state of one compile. */
 struct sn_compiling {
   sn_program_code *program;
-  sn_executable *exe; /* what the backend makes of it, at the end */
+  sn_executable *exe; /* made by the backend in the last stage */
   sn_compile_options options;
-  sn_graph graph;    /* as far as it has come: traced, then what the last pass made */
-  int stage;         /* that comes next, see run_stage */
-  sn_record *record; /* NULL: off */
+  sn_graph graph;    /* the traced graph, then the one that the last pass made */
+  int stage;         /* the next stage, see run_stage */
+  sn_record *record; /* NULL: nothing is recorded */
   sn_record own_record;
-  sn_arena turns[2]; /* of the passes' graphs, see run_pass */
+  sn_arena turns[2]; /* for the passes' graphs, see run_pass */
   int turn;
-  size_t n_carries; /* of a loop's body */
+  size_t n_carries; /* if the program is a loop's body, else 0 */
 };
 
-/* Whether somebody wants to see a stage of this level. */
+/* Whether a stage of this debug level is logged or recorded. */
 static bool is_watched(const sn_compiling *c, int level) {
   return c->record || c->program->arena.env->debug >= level;
 }
@@ -43,7 +43,7 @@ static void keep_text(sn_compiling *c, int level, const char *stage, const char 
   c->program->texts[c->program->n_texts++] = (sn_stage_text){stage, text};
 }
 
-/* After every stage: the grammar is checked, and the IR shown to whoever asked for it. */
+/* Called after every stage: checks the graph in test builds, and logs and records the IR if asked for. */
 static sn_status finish_stage(sn_compiling *c, const char *stage, const sn_graph *graph) {
 #ifdef SINTER_TEST
   SN_TRY(sn_graph_verify(graph));
@@ -57,7 +57,8 @@ static sn_status finish_stage(sn_compiling *c, const char *stage, const sn_graph
   return SN_OK;
 }
 
-/* The pass over a graph, its regions first: they keep their numbers, unless it numbers them itself. */
+/* Runs a pass over a graph's regions, then over the graph. The regions keep their numbers, unless the pass gives *to
+ * regions of its own. */
 static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const sn_graph *from,
                        sn_graph *to) {
   sn_arena *arena = to->arena;
@@ -73,14 +74,14 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
   sn_graph graph = *from;
   graph.regions = regions;
   SN_TRY(pass(context, &graph, to));
-  if (to->regions || !from->n_regions) return SN_OK; /* it has numbered them */
+  if (to->regions || !from->n_regions) return SN_OK; /* the pass has numbered them */
   to->regions = regions;
   to->n_regions = to->cap_regions = from->n_regions;
   return SN_OK;
 }
 
-/* Puts a pass's graph in the place of c->graph. They lie in two arenas by turns, so that no more than
- * two of them are there at a time. */
+/* Runs a pass and replaces c->graph by its result. Two arenas take turns, so at most two graphs exist at
+ * a time. */
 static sn_status run_pass(sn_compiling *c, sn_pass_fn *pass, const char *name) {
   const sn_graph from = c->graph;
   c->turn ^= 1;
@@ -108,7 +109,7 @@ static void free_turns(sn_compiling *c) {
   for (int i = 0; i < 2; i++) sn_arena_free(&c->turns[i]);
 }
 
-/* What comes before the passes. */
+/* The stages before the passes. */
 static sn_status take_traced(sn_compiling *c) {
   sn_arena *arena = &c->program->arena;
   sn_graph *graph = &c->graph;
@@ -131,7 +132,7 @@ static sn_status show_groups(sn_compiling *c) {
   return SN_OK;
 }
 
-/* Groups that run again where the arena would take more than it may, and their steps. */
+/* If there is a memory budget, makes some groups run again to keep within it, and makes the steps anew. */
 static sn_status keep_within_budget(sn_compiling *c) {
   sn_program_code *program = c->program;
   if (!c->options.memory_budget) return SN_OK;
@@ -163,7 +164,7 @@ static const sn_backend *backend_of(const sn_compile_options *options) {
   return backend == &sn_cpu_backend && options->jit ? &sn_code_backend : backend;
 }
 
-/* Of every kernel, the code that is emitted for it. */
+/* Logs the code that is emitted for each kernel. */
 static sn_status log_code(sn_arena *arena, const sn_executable *exe) {
   for (size_t i = 0; i < exe->program->n_steps; i++) {
     const char *text;
@@ -199,7 +200,7 @@ static sn_status make_kernels(sn_compiling *c) {
 
 static sn_status compile_regions(sn_compiling *c);
 
-/* Of a graph that processes may share, as groups do not know what is shared. */
+/* Keeps a copy of a graph with shards: processes that are to share it need that, as groups have no shards. */
 static sn_status keep_shared(sn_program_code *program, const sn_graph *graph) {
   bool any = false;
   for (sn_id id = 0; id < graph->n_nodes; id++) any = any || graph->nodes[id].op == SN_OP_shard;
@@ -208,7 +209,7 @@ static sn_status keep_shared(sn_program_code *program, const sn_graph *graph) {
   return sn_graph_copy(graph, &program->arena, program->shared);
 }
 
-/* Behind the passes: a graph cut into groups ... */
+/* The stages "prepare" and "groups": cuts a graph, after the passes, into groups. */
 static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_region) {
   sn_program_code *program = c->program;
   const sn_target *target = c->options.target;
@@ -223,7 +224,8 @@ static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_regi
   return sn_fuse_graph(&program->graph, target, how, &program->groups);
 }
 
-/* ... their memory planned, and both done with its regions. */
+/* The stages "plan" and "steps": plans the memory of the groups. Compiles the regions before, because the size of their
+ * arenas is part of the plan. */
 static sn_status plan_steps(sn_compiling *c) {
   sn_program_code *program = c->program;
   SN_TRY(sn_program_begin(program));
@@ -235,7 +237,7 @@ static sn_status plan_steps(sn_compiling *c) {
   return sn_program_assemble(program);
 }
 
-/* Only the whole program's stages are on record. */
+/* Compiles one region to a program. Only the whole program's stages are recorded, not those of regions. */
 static sn_status compile_region(const sn_compiling *c, const sn_graph *graph, size_t n_carries,
                                 sn_program_code **out) {
   sn_compiling region = *c;
@@ -273,7 +275,7 @@ static sn_status finish_program(sn_compiling *c) {
   return c->record ? sn_record_end(c->record, c->exe) : SN_OK;
 }
 
-/* The stages of the head of this file, with a number for each pass. */
+/* Runs the next of the stages listed at the head of this file. Each pass counts as one stage. */
 static sn_status run_stage(sn_compiling *c) {
   const int pass = c->stage++ - 1;
   if (pass < 0) return take_traced(c);
@@ -315,7 +317,7 @@ void sn_compiling_free(sn_compiling *c) {
 sn_status sn_compiling_continue(sn_compiling *c, sn_executable **out) {
   SN_TRY(run_stage(c));
   if (c->stage <= SN_PASS_COUNT + 3) return SN_OK;
-  *out = c->exe; /* the caller's now, with the program */
+  *out = c->exe; /* it owns the program, and is the caller's now */
   c->exe = NULL;
   c->program = NULL;
   return SN_OK;

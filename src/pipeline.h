@@ -1,4 +1,4 @@
-/* pipeline.h - compiling: a traced graph becomes an executable. */
+/* pipeline.h - compiles a traced graph to an executable. */
 #ifndef SN_PIPELINE_H
 #define SN_PIPELINE_H
 
@@ -7,43 +7,43 @@
 #include "target/tuning.h"
 
 typedef struct sn_compile_options {
-  const sn_target *target; /* that groups are made for */
-  const sn_device *device; /* that runs them */
-  bool jit;                /* make code at run time where the platform can */
+  const sn_target *target; /* groups are made for it */
+  const sn_device *device; /* the executable runs on it */
+  bool jit;                /* make code at run time if the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;          /* off: one kernel per op */
-  bool winograd;        /* on: convolutions that it suits have fewer products, rounded worse */
+  bool winograd;        /* on: convolutions that it suits take fewer multiplications and have larger errors */
   bool excess;          /* on: see sn_fuse_options */
-  bool saved;           /* the graph is one of sn_saved_read: its passes lie behind it */
+  bool saved;           /* the graph comes from sn_saved_read: passes have run already */
   bool record;          /* keep what the stages did: see inspect/record.h */
-  const bool *donate;   /* per argument, or NULL */
-  size_t memory_budget; /* bytes that the arena has to keep within; 0: as many as it takes */
-  sn_tuning tuning;     /* sn_compile_begin follows it: target, fusion and jit are as it says then */
+  const bool *donate;   /* per argument: its memory may be overwritten; NULL: none may */
+  size_t memory_budget; /* most bytes of the arena; 0: no limit */
+  sn_tuning tuning;     /* sn_compile_begin sets target, fusion and jit by it */
 } sn_compile_options;
 
-/* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result
- * owns an arena of its own and is given back with sn_executable_free. */
+/* Compiles *traced (with outputs and n_arguments set). Temporary memory comes from its arena; the
+ * result owns an arena of its own, and the caller frees it with sn_executable_free. */
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out);
 
-/* The same, a stage at each call, for a caller with other things to do in between. Until the end *traced's contents
- * stay where they are; they are the caller's, as is what options point at. */
+/* The same, but one stage per call, for a caller with other work in between. The contents of *traced, and what options
+ * point at, remain the caller's and must stay valid until the end. */
 typedef struct sn_compiling sn_compiling;
 sn_status sn_compiling_new(const sn_graph *traced, const sn_compile_options *options,
                            sn_compiling **out);
-/* *out is set by the last stage. After a failure there is nothing to go on with. */
+/* Runs the next stage. The last stage sets *out. After a failure it must not be called again. */
 sn_status sn_compiling_continue(sn_compiling *compiling, sn_executable **out);
 void sn_compiling_free(sn_compiling *compiling); /* at any stage; NULL is ignored */
 
-/* The graph that source is written from in the words of the public functions: *traced behind the passes that keep to
- * them, expanded neither for the machine nor into what only kernels know; functions (regions.h) stay whole. */
+/* The graph for writing source code that calls the public functions: *traced after the passes whose result is readable
+ * (passes.def). Nothing is expanded for the target or for kernels, and functions (regions.h) stay whole. */
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out);
 
-/* What of the options can be switched by number and name: the passes in their order, then "fuse",
- * "jit" and "winograd", which is off unless it is asked for. */
+/* The options that can be switched by number and name: the passes in their order, then "fuse", "jit"
+ * and "winograd", which is off by default. */
 #define SN_SWITCH_COUNT (SN_PASS_COUNT + 3)
-const char *sn_switch_name(int number); /* NULL: there is none */
+const char *sn_switch_name(int number); /* NULL for an unknown number */
 bool *sn_switch(sn_compile_options *options, int number);
 
 void sn_executable_free(sn_executable *exe);

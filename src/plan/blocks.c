@@ -32,7 +32,7 @@ sn_status sn_blocks_take(sn_blocks *b, size_t bytes, size_t *offset) {
 sn_status sn_blocks_give(sn_blocks *b, size_t offset, size_t bytes) {
   if (!bytes) return SN_OK;
   SN_TRY(sn_arena_grow(b->arena, (void **)&b->free, &b->capacity, b->n_free, sizeof *b->free));
-  size_t low = 0, high = b->n_free; /* first block behind the new one */
+  size_t low = 0, high = b->n_free; /* a binary search for the first block behind the new one */
   while (low < high) {
     const size_t mid = (low + high) / 2;
     if (b->free[mid].offset < offset)

@@ -1,5 +1,5 @@
-/* blocks.h - best-fit allocation of offsets in one block that is still to be sized. Free blocks are
- * kept in order of their offsets; neighbours are merged when one is given back. */
+/* blocks.h - best-fit allocation of offsets (in bytes) in an arena whose size is not known yet. Free
+ * blocks are kept in order of their offsets; adjacent ones are merged. */
 #ifndef SN_PLAN_BLOCKS_H
 #define SN_PLAN_BLOCKS_H
 
@@ -13,11 +13,11 @@ typedef struct sn_blocks {
   sn_arena *arena;
   sn_free_block *free;
   size_t n_free, capacity;
-  size_t end; /* bytes the block needs so far */
+  size_t end; /* bytes that the arena needs so far */
 } sn_blocks;
 
-/* The smallest free block that holds bytes. Where there is none, the end grows, by less if the last
- * block is free. */
+/* Takes bytes from the smallest free block that has them. If there is none, takes them at the end, which
+ * grows; a free block at the end is used for the first part. */
 sn_status sn_blocks_take(sn_blocks *blocks, size_t bytes, size_t *offset);
 
 sn_status sn_blocks_give(sn_blocks *blocks, size_t offset, size_t bytes);

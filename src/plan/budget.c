@@ -1,11 +1,13 @@
+/* budget.c - searches for an order of turns (evict.h) whose plan keeps within the budget, and makes the
+ * order's turns into groups. */
 #include "plan/budget.h"
 
 #include "fuse/chain.h"
 #include "fuse/group_visit.h"
 #include "plan/evict.h"
 
-/* Limits that are tried: a plan takes more than is in use at a time, as its free blocks are not
- * always large enough. */
+/* How many limits on the bytes in use are tried. A plan takes more than these bytes, because of
+ * fragmentation, so the limit that meets the budget is found by search. */
 enum { MOST_TRIES = 8, EVEN_TRIES = 8 };
 
 typedef struct keeper {
@@ -13,7 +15,7 @@ typedef struct keeper {
   const sn_touched *touched;
   const bool *donate;
   size_t n_arguments, budget;
-  uint32_t *to; /* per value: the buffer that the group under way has for it */
+  uint32_t *to; /* per value: the buffer it has in the group that redirect visits */
 } keeper;
 
 /* ---- the groups of an order ------------------------------------------------------------------ */
@@ -32,7 +34,7 @@ static sn_status redirect_all(const keeper *k, sn_group *g) {
   return SN_OK;
 }
 
-/* The group of a turn, with the buffers it has there. */
+/* Makes the group of a turn: the original, or a copy if its values lie in other buffers in this turn. */
 static sn_status put_turn(const keeper *k, sn_arena *arena, const sn_turn *turn,
                           const uint32_t *buffers, sn_group *out) {
   const sn_group *from = &k->groups->groups[turn->group];
@@ -49,7 +51,7 @@ static sn_status put_turn(const keeper *k, sn_arena *arena, const sn_turn *turn,
   return SN_OK;
 }
 
-/* Nodes are computed where they were first. */
+/* Sets out->again and out->kernel_of: a node belongs to the first turn of the group that computes it. */
 static sn_status renumber(const keeper *k, sn_arena *arena, const sn_order *order, sn_groups *out) {
   uint32_t *first;
   SN_TRY(sn_arena_alloc(arena, k->groups->n_groups, sizeof *first, (void **)&first));
@@ -97,7 +99,8 @@ static sn_status arena_of(const keeper *k, sn_arena *scratch, const sn_groups *g
   return SN_OK;
 }
 
-/* The arena of the groups for one limit; those that keep within the budget are put into arena. */
+/* Sets *bytes to the arena that the groups for one limit take, SIZE_MAX if there are none. If that is
+ * within the budget, makes the groups in arena. */
 static sn_status try_limit(const keeper *k, sn_arena *arena, sn_arena *scratch, size_t limit,
                            size_t *bytes, sn_groups *out) {
   bool found;
@@ -111,7 +114,7 @@ static sn_status try_limit(const keeper *k, sn_arena *arena, sn_arena *scratch, 
   return *bytes <= k->budget ? put_groups(k, arena, &order, out) : SN_OK;
 }
 
-/* Tries a limit, unless an earlier one will do. */
+/* Tries a limit, unless an earlier one has met the budget. *reached: the smallest arena so far. */
 static sn_status search_at(const keeper *k, sn_arena *arena, size_t limit, size_t *bytes,
                            size_t *reached, sn_groups *out) {
   if (*reached <= k->budget) return SN_OK;
@@ -124,8 +127,8 @@ static sn_status search_at(const keeper *k, sn_arena *arena, size_t limit, size_
   return SN_OK;
 }
 
-/* Limits lowered by what was too much, then evenly below the budget; the ones above it tell how far
- * one gets. */
+/* Tries the budget as limit and lowers it by the bytes by which the arena exceeds the budget; then
+ * limits spread evenly below the budget; then limits above it, which can show how far one gets. */
 static sn_status search(const keeper *k, sn_arena *arena, size_t needed, size_t *reached,
                         sn_groups *out) {
   const size_t below = k->budget / 2 / EVEN_TRIES, above = (needed - k->budget) / EVEN_TRIES;

@@ -5,34 +5,34 @@
 #include "fuse/in_place.h"
 #include "plan/victims.h"
 
-/* Turns in all, for each group. More are no plan, but a sign that the limit is too low. */
+/* Most turns of an order per group of the program. If there are more, the limit is too low. */
 #define MOST_TURNS 8
-/* What a group touches, at most, for its result to be looked for a place among what it reads. */
+/* A group that touches more values than this is not checked for writing its result in place. */
 #define MOST_READS 64
-/* Values that may have to be made on the way to one; more are as good as out of reach. */
+/* A value counts as out of reach if so many others would have to be made on the way to it. */
 #define MOST_ANCESTORS 256
 
-/* A value that is being made again; its sources are looked at one by one. */
+/* An entry of the stack that replaces recursion: a value that is being made again. */
 typedef struct making {
   uint32_t value;
-  size_t source; /* the next one, counted over all that its writers touch */
+  size_t source; /* the next source to look at, numbered over all values that its writers read */
 } making;
 
 typedef struct evicter {
   const sn_touched *t;
   sn_arena *arena;
-  size_t limit, in_use, most_turns;
-  uint32_t now;          /* the group of the old order that is under way */
-  uint8_t *is_there;     /* per value */
-  uint32_t *pins;        /* per value: makings that are going to read it, and the group under way */
-  size_t *next;          /* per value: its next reader, as a place in the list of them */
-  uint32_t *buffer;      /* per value: the one it lies in, or lay in last */
-  uint32_t *seen, stamp; /* per value: of the count of ancestors that met it last */
-  uint32_t *ancestors;   /* of that count */
+  size_t limit, in_use, most_turns; /* limit, in_use: bytes */
+  uint32_t now;          /* the group of the original order whose turn it is */
+  uint8_t *is_there;     /* per value: it is in memory */
+  uint32_t *pins;        /* per value: how many are about to read it: values being made, and the current group */
+  size_t *next;          /* per value: its next reader, as an index into readers.list */
+  uint32_t *buffer;      /* per value: its buffer, or its last one if it is not in memory */
+  uint32_t *seen, stamp; /* seen, per value: the stamp of the last price_now that counted it */
+  uint32_t *ancestors;   /* the values that price_now has counted */
   making *stack;
   size_t n_making, making_capacity;
   bool is_making;
-  uint32_t *idle; /* values made on the way that no group to come reads: until the turn ends */
+  uint32_t *idle; /* values made in this turn that no later group reads; they are kept until the turn ends */
   size_t n_idle, idle_capacity;
   sn_victims victims;
   sn_order *order;
@@ -44,7 +44,7 @@ static const uint32_t *values_of(const evicter *e, uint32_t group, size_t *n) {
   return e->t->of_group.list + e->t->of_group.first[group];
 }
 
-/* What has to be in memory to be read, and can leave it. */
+/* Whether v is an intermediate: only these can leave memory and be made again. */
 static bool is_temp(const evicter *e, uint32_t v) {
   return e->t->groups->values[v].kind == SN_VALUE_TEMP;
 }
@@ -59,7 +59,7 @@ static uint32_t writer(const evicter *e, uint32_t v, size_t i) {
 
 /* ---- who may leave --------------------------------------------------------------------------- */
 
-/* A value written in parts stays until it is whole. */
+/* Whether v may leave memory now. A value that several groups write in parts stays until it is whole. */
 static bool may_leave(const evicter *e, uint32_t v) {
   const uint32_t next = next_use(e, v);
   const size_t n = sn_list_size(&e->t->writers, v);
@@ -67,7 +67,7 @@ static bool may_leave(const evicter *e, uint32_t v) {
          next <= e->t->until[v] && writer(e, v, n - 1) < e->now;
 }
 
-/* Adds those of the group's sources that are not there, each once. */
+/* Adds to e->ancestors, each once, the values that the writers of v read and that are not in memory. */
 static void add_ancestors(evicter *e, uint32_t v, uint32_t *n) {
   for (size_t w = 0; w < sn_list_size(&e->t->writers, v); w++) {
     size_t n_touched;
@@ -81,7 +81,8 @@ static void add_ancestors(evicter *e, uint32_t v, uint32_t *n) {
   }
 }
 
-/* Per byte that it frees, of all that has to be made on the way to it as things are. */
+/* sn_victims.price: the cost, per byte of the victim, of making it and everything that would now have to be
+ * made before. */
 static double price_now(void *user, const sn_victim *victim) {
   evicter *e = user;
   const uint32_t v = victim->value;
@@ -102,7 +103,7 @@ static void leave(evicter *e, uint32_t v) {
   e->in_use -= e->t->bytes[v];
 }
 
-/* Those that nobody has pinned, until so many bytes are in use. */
+/* Drops idle values that are not pinned, until at most in_use bytes are in use. */
 static void drop_idle(evicter *e, size_t in_use) {
   while (e->n_idle && e->in_use > in_use) {
     const uint32_t v = e->idle[--e->n_idle];
@@ -110,7 +111,7 @@ static void drop_idle(evicter *e, size_t in_use) {
   }
 }
 
-/* Until there is room for so many bytes more, or nobody is left to go. */
+/* Removes values from memory until there is room for so many more bytes, or no value may leave. */
 static sn_status make_room(evicter *e, size_t bytes) {
   if (e->in_use + bytes > e->limit) drop_idle(e, bytes < e->limit ? e->limit - bytes : 0);
   while (e->in_use + bytes > e->limit) {
@@ -123,7 +124,8 @@ static sn_status make_room(evicter *e, size_t bytes) {
   return SN_OK;
 }
 
-/* What nobody reads any more may still be a source of what is being made in this turn. */
+/* Ends the use of a value that no later group reads. While values are made again, it becomes idle instead:
+ * it may still be a source of another one in this turn. */
 static sn_status end_use(evicter *e, uint32_t v) {
   if (!e->is_making) {
     leave(e, v);
@@ -134,7 +136,7 @@ static sn_status end_use(evicter *e, uint32_t v) {
   return SN_OK;
 }
 
-/* It is in memory, and whoever pinned it has let go: it goes if nobody needs it, or may go. */
+/* Called when v may have lost its last pin: if nobody needs v it leaves memory, else it may become a victim. */
 static sn_status let_go(evicter *e, uint32_t v) {
   if (!e->is_there[v] || e->pins[v] || !is_temp(e, v)) return SN_OK;
   const uint32_t next = next_use(e, v);
@@ -145,6 +147,7 @@ static sn_status let_go(evicter *e, uint32_t v) {
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* Gives v another buffer: a value that is made again does not lie where it lay before. */
 static sn_status new_buffer(evicter *e, uint32_t v) {
   sn_order *o = e->order;
   SN_TRY(sn_arena_grow(e->arena, (void **)&o->value_of, &e->buffers_capacity, o->n_buffers,
@@ -168,21 +171,21 @@ static sn_status add_turn(evicter *e, uint32_t g, bool again) {
   return SN_OK;
 }
 
-/* Whether the group is the last that needs x, which may then be where a result is to lie. */
+/* Whether the running group is the last user of x, so that its result may take the place of x. */
 static bool dies_here(const evicter *e, uint32_t x, bool again) {
   const size_t after = e->next[x] + !again;
   return is_temp(e, x) && e->is_there[x] && e->pins[x] == 1 && after == e->t->readers.first[x + 1];
 }
 
-/* What a group that runs again writes for nobody: an output once more, which stays where it is, or a
- * part of a value that others write parts of, too. made: the value it runs for, SN_NONE when it
- * runs for the first time. */
+/* Whether v, which a group writes, is scrap: the group runs again for another value, `made`, and v goes to a
+ * new buffer that nobody reads. This is so for an output, which is complete already, and for a value of which
+ * other groups write parts, too. made is SN_NONE if the group runs for the first time. */
 static bool is_scrap(const evicter *e, uint32_t v, uint32_t made) {
   if (made == SN_NONE || v == made) return false;
   return !is_temp(e, v) || (!e->is_there[v] && sn_list_size(&e->t->writers, v) > 1);
 }
 
-/* Whether the result may lie where something that is read for the last time lies. */
+/* Whether result v of group g can be written in place over a value that g is the last to read. */
 static bool takes_over(const evicter *e, uint32_t g, uint32_t v, bool again) {
   size_t n;
   const uint32_t *values = values_of(e, g, &n);
@@ -205,8 +208,8 @@ static size_t bytes_of_results(const evicter *e, uint32_t g, uint32_t made) {
   return bytes;
 }
 
-/* All that the group reads is there and pinned. What it writes besides `made` and is still there is
- * written again where it lies. */
+/* Adds a turn of group g, whose inputs are all in memory and pinned. made: as for is_scrap. Other results that
+ * are still in memory are written again in place, with the same bits. */
 static sn_status run(evicter *e, uint32_t g, uint32_t made) {
   size_t n;
   const bool again = made != SN_NONE;
@@ -238,13 +241,14 @@ static sn_status unpin(evicter *e, const uint32_t *values, size_t n) {
   return SN_OK;
 }
 
-/* Of what group g touches: what it reads. */
+/* The values that group g only reads. */
 static const uint32_t *reads_of(const evicter *e, uint32_t g, size_t *n) {
   const uint32_t *values = values_of(e, g, n);
   *n -= e->t->n_writes[g];
   return values + e->t->n_writes[g];
 }
 
+/* Runs the writers of `made`, whose sources are all in memory, and unpins the sources. */
 static sn_status end_making(evicter *e, uint32_t made) {
   const size_t n_writers = sn_list_size(&e->t->writers, made);
   for (size_t w = 0; w < n_writers; w++) SN_TRY(run(e, writer(e, made, w), made));
@@ -257,6 +261,7 @@ static sn_status end_making(evicter *e, uint32_t made) {
   return SN_OK;
 }
 
+/* Pushes v onto the stack and pins its sources. */
 static sn_status begin_making(evicter *e, uint32_t v) {
   SN_TRY(sn_arena_grow(e->arena, (void **)&e->stack, &e->making_capacity, e->n_making,
                        sizeof *e->stack));
@@ -269,7 +274,7 @@ static sn_status begin_making(evicter *e, uint32_t v) {
   return SN_OK;
 }
 
-/* Source number `at` of all that the writers of v read, or SN_NONE. */
+/* Source number `at` of v, over all values that its writers read; SN_NONE if it has fewer. */
 static uint32_t source_of(const evicter *e, uint32_t v, size_t at) {
   for (size_t w = 0; w < sn_list_size(&e->t->writers, v); w++) {
     size_t n;
@@ -282,7 +287,7 @@ static uint32_t source_of(const evicter *e, uint32_t v, size_t at) {
 
 static bool went_too_far(const evicter *e) { return e->order->n_turns > e->most_turns; }
 
-/* Makes v, which is pinned and not there, with all that it takes. */
+/* Makes v, which is pinned and not in memory, and before it everything that this needs. */
 static sn_status make_again(evicter *e, uint32_t v) {
   SN_TRY(begin_making(e, v));
   while (e->n_making && !went_too_far(e)) {
@@ -319,14 +324,14 @@ static sn_status take_turn(evicter *e, uint32_t g) {
   if (went_too_far(e)) return SN_OK;
   SN_TRY(run(e, g, SN_NONE));
   for (size_t i = 0; i < n_reads; i++) e->next[reads[i]]++;
-  e->now = g + 1; /* from here on what it wrote may leave */
+  e->now = g + 1; /* from now on the values it wrote may leave */
   SN_TRY(unpin(e, reads, n_reads));
   for (size_t i = 0; i < e->t->n_writes[g]; i++) SN_TRY(let_go(e, values[i]));
   return SN_OK;
 }
 
-/* A value that left before anybody read it was made for nothing: the first turn to be kept is then
- * a later one. */
+/* Drops turns whose results nobody reads: a value may leave before its first use and be made again for it. If
+ * the dropped turn was a group's first, a later one becomes the first, with again = false. */
 static sn_status drop_turns(evicter *e) {
   sn_order *o = e->order;
   uint8_t *is_needed, *has_run;

@@ -26,14 +26,14 @@ typedef struct placer {
   sn_plan *plan;
   const bool *donate;
   size_t n_arguments, n_carries;
-  uint8_t *taken; /* per value: an argument or intermediate whose memory went to another value */
+  uint8_t *taken;           /* per value: its memory may not be taken: another value has it, or it is returned */
   uint32_t *argument_value; /* per argument: its value, or SN_NONE */
-  uint32_t *carry_of;       /* per value of a loop's body: whose next one it is, or SN_NONE */
+  uint32_t *carry_of;       /* per value of a loop's body: the carry whose next value it is, or SN_NONE */
   sn_blocks blocks;
   sn_value_set set;
 } placer;
 
-/* To the byte, not rounded as places are: a caller's buffer holds no more than its elements. */
+/* Compares exact bytes, not rounded ones as in places: a caller's buffer ends with its elements. */
 static bool same_size(const sn_groups *groups, uint32_t u, uint32_t v) {
   return sn_type_bytes(&groups->values[u].type) == sn_type_bytes(&groups->values[v].type);
 }
@@ -42,7 +42,7 @@ static bool can_donate(const placer *p, uint32_t argument) {
   return p->donate && p->donate[argument];
 }
 
-/* Whether the next carry k, written by group i, may lie where this round's does. */
+/* Whether the next value v of carry k, written by group i, may overwrite this round's in place. */
 static bool stays(const placer *p, uint32_t k, uint32_t v, uint32_t i) {
   const uint32_t u = p->argument_value[k];
   if (u == SN_NONE || p->plan->places[u].first == SN_NONE) return true;
@@ -50,8 +50,8 @@ static bool stays(const placer *p, uint32_t k, uint32_t v, uint32_t i) {
   return last < i || (last == i && sn_takes_over_in_step(&p->groups->groups[i], v, u));
 }
 
-/* The argument whose memory output v, written by group i, may have: it is read in step there, or
- * dead before. */
+/* The argument whose memory output v, written by group i, may take: one that group i can overwrite in
+ * place, or else one that is dead by then. SN_NONE if there is none. */
 static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
   const uint32_t carry = p->carry_of[v];
   uint32_t dead = SN_NONE;
@@ -104,7 +104,7 @@ static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_
   sn_group_writes(g, &p->set);
   for (size_t k = 0; k < p->set.n; k++) {
     const uint32_t v = p->set.ids[k];
-    if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
+    if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* an earlier group wrote a part of it */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
       place_output(p, v, i);
     else
@@ -118,7 +118,7 @@ static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_
   return SN_OK;
 }
 
-/* Values by the group they die in: dying[first[i] .. first[i + 1]). */
+/* Lists the values by the last group of their live range: dying[first[i] .. first[i + 1]) for group i. */
 static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_plan *plan,
                             uint32_t **dying, uint32_t **first) {
   SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof **dying, (void **)dying));
@@ -138,8 +138,8 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
   return SN_OK;
 }
 
-/* The bytes of a library that runs op by op: a buffer for each computed value that is not
- * returned. */
+/* The bytes that a library would need that runs op by op and keeps everything: the sum of all computed
+ * values that are not returned. */
 static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes) {
   uint8_t *returned;
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&returned));
@@ -151,8 +151,8 @@ static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
     if (returned[id] || kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) continue;
-    *bytes +=
-        sn_type_bytes(&g->nodes[id].type); /* only reported: it may be more than fits in memory */
+    /* not checked: the number is only reported, and may exceed any memory */
+    *bytes += sn_type_bytes(&g->nodes[id].type);
   }
   return SN_OK;
 }
@@ -168,8 +168,8 @@ static sn_status place_arguments(placer *p, sn_arena *arena) {
     p->plan->places[v].index = value->argument;
     p->argument_value[value->argument] = v;
   }
-  for (size_t i = 0; i < p->groups->n_outputs;
-       i++) { /* an argument that is returned stays as it is */
+  /* an argument that is returned must not be overwritten */
+  for (size_t i = 0; i < p->groups->n_outputs; i++) {
     const uint32_t v = p->groups->outputs[i];
     if (p->groups->values[v].kind == SN_VALUE_ARGUMENT) p->taken[v] = 1;
   }
@@ -262,7 +262,7 @@ static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u,
   if (from->last > to->first) return false;
   if (from->last < to->first) return true;
   if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first)
-    return false; /* both written there */
+    return false; /* the group writes both */
   return sn_takes_over_in_step(&groups->groups[to->first], v, u);
 }
 

@@ -26,11 +26,11 @@ static sn_status list_values(sn_touched *t, sn_arena *arena) {
   return SN_OK;
 }
 
-/* The groups of each value, by counting: those that write it, or those that only read it. */
+/* Lists, by counting sort, the groups of each value: those that write it, or those that only read it. */
 static sn_status list_groups(const sn_touched *t, sn_arena *arena, bool writers, sn_lists *out) {
   const size_t n = t->groups->n_groups, n_values = t->groups->n_values;
   SN_TRY(new_lists(arena, n_values, t->of_group.first[n], out));
-  size_t *end = out->first + 1; /* once filled, where the next begin */
+  size_t *end = out->first + 1; /* where lists begin while they are filled, and where they end afterwards */
   for (int fill = 0; fill < 2; fill++) {
     for (size_t g = 0; g < n; g++) {
       const uint32_t *values = t->of_group.list + t->of_group.first[g];
@@ -52,7 +52,7 @@ static uint32_t last_reader(const sn_touched *t, uint32_t v) {
   return n ? t->readers.list[t->readers.first[v] + n - 1] : 0;
 }
 
-/* Up to which group the value is in memory or can be made again. */
+/* The last group before which value v is in memory or can be made again. */
 static uint32_t there_until(const sn_touched *t, uint32_t v, const bool *donate) {
   const sn_value *value = &t->groups->values[v];
   const uint32_t last = last_reader(t, v);
@@ -61,7 +61,8 @@ static uint32_t there_until(const sn_touched *t, uint32_t v, const bool *donate)
   return last > t->until[v] ? last : t->until[v];
 }
 
-/* Loops run once. */
+/* The last group before which group g can run again: until then, all its inputs are there or can be made
+ * again. 0 for control flow, which never runs again. */
 static uint32_t group_until(const sn_touched *t, size_t g, const bool *donate) {
   const uint32_t *values = t->of_group.list + t->of_group.first[g];
   uint32_t until = t->groups->groups[g].kind == SN_GROUP_CONTROL ? 0 : SN_NONE;

@@ -1,11 +1,11 @@
-/* touched.h - of groups in order: which buffers each of them reads and writes, what these take of
- * the arena, and what it costs to make them a second time. */
+/* touched.h - which values each group of a program reads and writes, how many bytes of the arena they
+ * take, and what it costs to make them a second time. */
 #ifndef SN_PLAN_TOUCHED_H
 #define SN_PLAN_TOUCHED_H
 
 #include "fuse/fuse.h"
 
-/* For each of n things its numbers: list[first[i] .. first[i + 1]). */
+/* A list of numbers for each of n things: list[first[i] .. first[i + 1]) for thing i. */
 typedef struct sn_lists {
   uint32_t *list;
   size_t *first;
@@ -13,17 +13,15 @@ typedef struct sn_lists {
 
 typedef struct sn_touched {
   const sn_groups *groups;
-  sn_lists of_group;         /* values, first those that it writes */
-  uint32_t *n_writes;        /* per group */
-  sn_lists readers, writers; /* of a value: groups in order; a writer is no reader */
-  size_t *bytes;             /* per value: what it takes in an arena; of arguments 0 */
-  double *price;             /* per value: of its writers, in flops */
-  uint32_t
-      *until; /* per value: it can be made again before groups up to this one; 0: before none */
+  sn_lists of_group;         /* per group: its values, first those that it writes */
+  uint32_t *n_writes;        /* per group: how many values it writes */
+  sn_lists readers, writers; /* per value: groups in order; a group that writes it is no reader of it */
+  size_t *bytes;             /* per value: its size in the arena, rounded up; 0 for arguments */
+  double *price;             /* per value: cost of running its writers again, in flops */
+  uint32_t *until;           /* per value: the last group before which it can be made again; 0: none */
 } sn_touched;
 
-/* donate: per argument, whether it may be overwritten once it was read for the last time, or
- * NULL. */
+/* donate: per argument, whether it may be overwritten after its last use; or NULL. */
 sn_status sn_touched_init(sn_touched *touched, sn_arena *arena, const sn_groups *groups,
                           const bool *donate);
 

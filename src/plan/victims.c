@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Prices per byte from 2^-16 on; all beyond 2^47 are as good as out of reach. */
+/* The heap for a price per byte. Prices below 2^-16 share the first heap; those above 2^46, which are
+ * as good as infinite, the last. */
 static size_t class_of(double price) {
   enum { LOWEST = -16 };
   int power;
@@ -39,7 +40,8 @@ sn_status sn_victims_add(sn_victims *s, sn_victim victim, double price) {
   return push(s, class_of(price), victim);
 }
 
-/* Until the head holds and is not dearer than its heap: what it is made from may have gone, too. */
+/* Removes or moves heads of heap i until one is valid and not dearer than its heap. A price grows when
+ * values that are needed to make the victim have left memory, too. */
 static sn_status settle(sn_victims *s, size_t i, double *price) {
   sn_victim_heap *h = &s->heaps[i];
   while (h->n) {

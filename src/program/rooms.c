@@ -11,7 +11,7 @@ static sn_status take(const sn_program_code *p, sn_room *room, size_t bytes, siz
   return SN_OK;
 }
 
-/* Places for what the rounds write that has none outside. */
+/* Takes places for the results of a round that have none outside of the room. */
 static sn_status take_results(sn_room *room, const sn_control *c, const sn_program_code *body,
                               const bool *is_used) {
   const sn_graph *graph = c->regions[0];

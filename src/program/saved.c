@@ -22,7 +22,7 @@ static void stream_type(sn_stream *s, sn_type *type) {
   for (uint32_t i = 0; i < rank; i++) sn_stream_i64(s, &type->dims[i]);
 }
 
-/* Its inputs and attributes follow those of the nodes before it. */
+/* *inputs, *attrs: how many the nodes before this one have, which is where this node's begin. */
 static void stream_node(sn_stream *s, sn_node *node, uint64_t *inputs, uint64_t *attrs) {
   uint32_t op = node->op;
   sn_stream_u32(s, &op);
@@ -57,7 +57,7 @@ static void stream_graph(sn_stream *s, sn_graph *g, int depth) {
   stream_regions(s, g, depth);
 }
 
-/* Bodies and branches, as deep as they may nest. */
+/* The regions of a graph, down to SN_MAX_NESTING levels. */
 static void stream_regions(sn_stream *s, sn_graph *g, int depth) {
   enum { REGION = 6 * sizeof(uint64_t) };
   sn_stream_array(s, &g->n_regions, REGION, (void **)&g->regions, sizeof *g->regions);
@@ -79,7 +79,7 @@ static void check_type(sn_stream *s, const sn_type *type) {
   sn_stream_expect(s, holds, "an argument's shape is not one");
 }
 
-/* Paths of all inputs, then the elements of the first ones. */
+/* A training step: its numbers, the paths of all inputs, then the elements of the state and the rates. */
 static void stream_step(sn_stream *s, sn_saved *saved) {
   sn_saved_step *step = &saved->step;
   uint32_t precision = step->precision;
@@ -219,7 +219,7 @@ sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, s
   return SN_OK;
 }
 
-/* Inputs have the types that arguments are checked for. */
+/* The type of each input node must be that of its argument, which is what runs check values against. */
 static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
   const sn_graph *g = &saved->graph;
   for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -232,7 +232,7 @@ static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
   return SN_OK;
 }
 
-/* No two tensors of a state are called the same: a table of the paths met so far, half of it empty. */
+/* No two tensors of a state may have the same path. Uses a hash table of the paths so far, at most half full. */
 static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena) {
   size_t room = 2, *table;
   while (room / 2 < n) room *= 2;
@@ -250,7 +250,7 @@ static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena
   return SN_OK;
 }
 
-/* Its results end with the loss, a number, and a state like that of its inputs. */
+/* The last results of a step must be the loss, a float scalar, and the next state, with the types of the state. */
 static sn_status check_step(const sn_saved *saved, sn_arena *arena) {
   const sn_graph *g = &saved->graph;
   sn_env *env = arena->env;
@@ -268,7 +268,7 @@ static sn_status check_step(const sn_saved *saved, sn_arena *arena) {
   return SN_OK;
 }
 
-/* Adds the nodes one by one, as hash-consing wants them. */
+/* Builds *out by adding the nodes one by one, which infers their types and fills its hash table. */
 static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   for (sn_id id = 0; id < read->n_nodes; id++) {
     const sn_node *node = sn_graph_node(read, id);
@@ -284,7 +284,8 @@ static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   return SN_OK;
 }
 
-/* Whether steps are there that only a process among several has: those are made when it loads the whole. */
+/* Whether the graph is that of one of several processes. Such graphs are not saved: each process makes its own when it
+ * loads the program. */
 static bool is_of_several(const sn_graph *g) {
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_op op = g->nodes[id].op;

@@ -25,7 +25,7 @@ static sn_step_kind kind_of(const sn_group *group) {
   }
 }
 
-/* No step of control flow is repeated, so they come in the same order. */
+/* Moves the regions' programs to the new steps. Control flow is never repeated, so its steps are in the same order. */
 static void take_regions(const sn_program_code *p, sn_step *steps) {
   size_t i = 0;
   for (size_t k = 0; k < p->n_steps; k++) {
@@ -46,7 +46,7 @@ sn_status sn_program_begin(sn_program_code *p) {
   return SN_OK;
 }
 
-/* What the regions do in one run; of a loop that tests, in one round. */
+/* Adds the work of a step's regions to its group: of a scan in all rounds, of a while_loop in one round. */
 static void count_regions(const sn_program_code *p, const sn_step *step) {
   sn_group *group = &p->groups.groups[step->group];
   const sn_control control = sn_graph_control(&p->graph, group->control.node);

@@ -6,7 +6,7 @@ void sn_stream_expect(sn_stream *s, bool holds, const char *why) {
   if (!holds && sn_stream_is_well(s)) s->wrong = why;
 }
 
-/* Where the next bytes are; NULL: nowhere. */
+/* Moves on by so many bytes and returns where they are; NULL after a fault, or if writing only counts. */
 static uint8_t *take(sn_stream *s, size_t bytes) {
   if (s->reads) sn_stream_expect(s, bytes <= s->size - s->at, "they end too early");
   if (!sn_stream_is_well(s)) return NULL;
@@ -44,7 +44,7 @@ void sn_stream_bool(sn_stream *s, bool *x) {
   *x = n == 1;
 }
 
-/* Always of 8 bytes. */
+/* A size has 8 bytes on every machine. */
 void sn_stream_size(sn_stream *s, size_t *x) {
   uint64_t n = *x;
   number(s, &n, sizeof n);
