@@ -1,11 +1,11 @@
-/* control_rules.c - derivatives of loops and conditions: more of them.
+/* control_rules.c - derivatives of loops and conditions, which are loops and conditions again.
  *
- *   scan     vjp: the rounds in reverse, the cotangents of the carries carried, those of the consts added up. What a
- *                 round needs of the forward rounds is stacked by the forward loop, made once more with more results:
- *                 carries, and values that are costly to make again; the rest is made again from them.
+ *   scan     vjp: a scan with the rounds in reverse order. It carries the cotangents of the carries and adds up those of
+ *                 the consts. What it needs of the forward rounds, a copy of the forward loop stacks as further results:
+ *                 carries and costly values. All other values are computed again from these.
  *            jvp: tangents are carried and stacked beside the values
- *   cond     vjp, jvp: of both branches; a branch makes again what it needs
- *   while    jvp: as a scan's; it has no vjp, for how often it ran is not known */
+ *   cond     vjp, jvp: of both branches; a branch of the vjp computes again the forward values that it needs
+ *   while    jvp: like a scan's. There is no vjp, because the number of rounds is not known */
 #include <string.h>
 
 #include "autodiff/control_site.h"
@@ -16,8 +16,8 @@
 
 /* ---- what depends on what -------------------------------------------------------------------- */
 
-/* active: per argument of the body, whether its value depends on an input that is marked in `given`. A carry does, too, if
- * that of an earlier round makes it; so until no further one is found. */
+/* Sets active: per argument of the body, whether its value depends on an input that is marked in `given`. A carry may
+ * depend on it only through earlier rounds, so this repeats until no further one is found. */
 static sn_status find_active(const sn_site *s, const bool *given, uint8_t **active) {
   const sn_graph *body = s->c.regions[0];
   uint8_t *marks;
@@ -39,14 +39,14 @@ static sn_status find_active(const sn_site *s, const bool *given, uint8_t **acti
 
 /* ---- vjp of scan ----------------------------------------------------------------------------- */
 
-/* A const's cotangent that is summed behind the loop: of stacks that the rounds leave there. The sum of products
- * a[t] b[t] is one product of all a beside each other and all b below each other; a sum of sums is one. */
+/* How a const's cotangent is summed over rounds: carried by the loop, or behind it from values that the rounds stack. The
+ * sum over t of products a[t] b[t] is one product, of all a side by side and all b below each other; sums make one sum. */
 typedef struct late_sum {
-  sn_op op;         /* matmul or sum; SN_OP_NONE: it is carried */
-  size_t stacks[2]; /* places in `stacked` */
-  bool turned[2];   /* the transpose of what lies there */
+  sn_op op;         /* matmul or sum, behind the loop; SN_OP_NONE: it is carried */
+  size_t stacks[2]; /* indices in scan_vjp.stacked of the operands */
+  bool turned[2];   /* the operand is the transpose of the stacked value */
   uint64_t axes;    /* of a sum */
-  sn_type type;
+  sn_type type;     /* of a sum's result */
 } late_sum;
 
 typedef struct scan_vjp {
@@ -55,17 +55,17 @@ typedef struct scan_vjp {
   const bool *wanted;
   sn_id *dx;
   uint8_t *active;
-  size_t n_forward; /* nodes of the maker that the forward body has */
-  /* the joint vjp in the maker */
+  size_t n_forward; /* nodes of the maker below this are copies of the forward body's */
+  /* arguments of sn_vjp_nodes, which is called for all results of the body at once; nodes of the maker */
   sn_id *y, *dy_inside, *wrt, *dwrt;
   size_t n_y, n_wrt;
   late_sum *late; /* per argument */
-  sn_id *stacked; /* nodes of the maker that are further results */
+  sn_id *stacked; /* nodes of the maker that the backward loop stacks for late sums */
   size_t n_stacked;
-  /* the forward loop once more */
+  /* the copy of the forward loop */
   sn_id *extras; /* nodes of its body that are further results */
   size_t n_extras;
-  sn_id forward;
+  sn_id forward; /* its node */
 } scan_vjp;
 
 static bool is_float(const sn_build *b, sn_id x) {
@@ -74,14 +74,14 @@ static bool is_float(const sn_build *b, sn_id x) {
 
 static sn_id zeros(sn_build *b, const sn_type *type) { return sn_build_full(b, type, 0); }
 
-/* A cotangent that is carried from round to round backwards: it begins as `start`, or as zeros. */
+/* Adds a cotangent that the backward loop carries. It begins as `start`, or as zeros if that is SN_NONE. */
 static sn_id carried(scan_vjp *v, sn_id start, const sn_type *type) {
   if (start == SN_NONE) start = zeros(v->s.b, type);
   return sn_body_argument(&v->s.m, SN_ARGUMENT_CARRY, SN_GIVEN_NODE, start, type);
 }
 
-/* Leaves active the arguments of which a result with a cotangent is made, be it rounds later. What nobody reads has no
- * cotangent: not zeros, for zero times an infinite derivative is NaN. */
+/* Clears active for arguments that no result with a cotangent depends on, even through later rounds. These have no
+ * cotangent at all, rather than zeros, because zero times an infinite derivative is NaN. */
 static sn_status drop_unread(scan_vjp *v) {
   const sn_graph *body = v->s.c.regions[0];
   uint8_t *reads, *read;
@@ -90,7 +90,7 @@ static sn_status drop_unread(scan_vjp *v) {
   for (size_t k = 0; k < v->s.c.n_results; k++) {
     if (v->dy[k] == SN_NONE) continue;
     reads[body->outputs[k]] = 1;
-    if (k < v->s.c.n_carries) read[k] = 1; /* the carry behind the last round */
+    if (k < v->s.c.n_carries) read[k] = 1; /* the result is the carry after the last round */
   }
   for (bool found = true; found;) {
     found = false;
@@ -114,7 +114,7 @@ static bool is_wanted(const scan_vjp *v, size_t k) {
   return v->active[k] && (k >= v->s.c.n_carries || is_float(v->s.b, v->s.x[k]));
 }
 
-/* Cotangents of the body's results: of a carry, what later rounds made of it; of a slice, from outside. */
+/* Adds the cotangents of the body's results: a carry's comes from the later rounds, a slice's from the stack outside. */
 static void give_cotangents(scan_vjp *v) {
   sn_site *s = &v->s;
   const sn_graph *body = s->c.regions[0];
@@ -142,7 +142,7 @@ static bool is_stacked(const scan_vjp *v, sn_id node) {
   return is;
 }
 
-/* A product whose factors are smaller than it is. */
+/* If d is a product that has at least as many elements as its factors have on average, plans to sum it late. */
 static bool product_late(scan_vjp *v, sn_id d, late_sum *late) {
   const sn_graph *g = &v->s.m.graph;
   if (g->nodes[d].op != SN_OP_matmul || g->nodes[d].type.rank != 2) return false;
@@ -163,7 +163,7 @@ static bool product_late(scan_vjp *v, sn_id d, late_sum *late) {
   return true;
 }
 
-/* A sum of what is stacked anyway. */
+/* If d is a sum of a value that is stacked anyway, plans to sum it late. */
 static bool reduction_late(scan_vjp *v, sn_id d, late_sum *late) {
   const sn_graph *g = &v->s.m.graph;
   const sn_type type = g->nodes[d].type;
@@ -174,7 +174,7 @@ static bool reduction_late(scan_vjp *v, sn_id d, late_sum *late) {
   return true;
 }
 
-/* Chooses the consts whose cotangents need not be carried, products first. */
+/* Chooses the consts whose cotangents are summed late: products first, as sums may then use what these stack. */
 static void choose_late(scan_vjp *v) {
   const size_t n = sn_site_arguments(&v->s), consts = v->s.c.n_carries + v->s.c.n_stacks;
   for (int products = 1; products >= 0; products--) {
@@ -191,7 +191,7 @@ static void choose_late(scan_vjp *v) {
   }
 }
 
-/* The outputs of the backward body: cotangents of carries, sums of those of consts, slices of those of stacks. */
+/* Makes the outputs of the backward body: cotangents of carries, sums for consts, those of slices, stacks for late sums. */
 static void make_backward(scan_vjp *v) {
   sn_site *s = &v->s;
   sn_build *b = &s->m.b;
@@ -218,8 +218,7 @@ static void make_backward(scan_vjp *v) {
   for (size_t i = 0; i < v->n_stacked; i++) sn_body_output(&s->m, v->stacked[i]);
 }
 
-/* Whether a forward value is stacked rather than made again: it is costly, and changes from round to
- * round. */
+/* Whether a forward value is stacked rather than computed again: it is costly and may differ between rounds. */
 static bool is_worth_saving(const sn_build *b, sn_id id, const uint8_t *varies) {
   const sn_graph *g = b->graph;
   const sn_op_info *op = sn_op_describe(g->nodes[id].op);
@@ -253,7 +252,7 @@ static sn_status choose_saved(const scan_vjp *v, uint8_t **saved) {
   return SN_OK;
 }
 
-/* Per forward node of the maker the body's node that it stands for. */
+/* Per forward node of the maker: the node of the old body that it is a copy of. */
 static sn_status find_origins(const scan_vjp *v, sn_id **out) {
   const sn_graph *body = v->s.c.regions[0];
   SN_TRY(sn_arena_alloc(v->s.b->arena, v->n_forward, sizeof **out, (void **)out));
@@ -261,7 +260,7 @@ static sn_status find_origins(const scan_vjp *v, sn_id **out) {
   return SN_OK;
 }
 
-/* The forward loop with what the backward one needs as further results. */
+/* Makes the copy of the forward loop, which has what the backward loop needs as further results. */
 static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_t n) {
   sn_site *s = &v->s;
   sn_arena *arena = s->b->arena;
@@ -293,7 +292,7 @@ static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_
   return s->b->status;
 }
 
-/* The backward loop's inputs in the order of its arguments; slices of the forward loop's further results. */
+/* The backward loop's inputs in the order of its arguments: nodes outside, and stacks that the forward copy makes. */
 static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size_t n,
                                  sn_id **inputs) {
   sn_site *s = &v->s;
@@ -310,7 +309,7 @@ static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size
   return s->b->status;
 }
 
-/* (T, ...) with the given two axes in each other's place, as a matrix of that many rows. */
+/* The stack (T, m, n) with axes i and j exchanged, as a matrix with `rows` rows. */
 static sn_id as_matrix(sn_build *b, sn_id stack, int i, int j, int64_t rows) {
   if (b->status) return SN_NONE;
   int64_t perm[3] = {0, 1, 2};
@@ -324,7 +323,7 @@ static sn_id as_matrix(sn_build *b, sn_id stack, int i, int j, int64_t rows) {
   return sn_build_reshape(b, stack, &type);
 }
 
-/* The product of all: (m, T k) with (T k, n). */
+/* The late sum of products, as one product of (m, T k) and (T k, n). */
 static sn_id product_of_stacks(sn_build *b, const late_sum *late, const sn_id *stacks) {
   const sn_type a = *sn_build_type(b, stacks[0]), c = *sn_build_type(b, stacks[1]);
   const int64_t m = a.dims[late->turned[0] ? 2 : 1], k = a.dims[late->turned[0] ? 1 : 2];
@@ -337,7 +336,7 @@ static sn_id product_of_stacks(sn_build *b, const late_sum *late, const sn_id *s
   return sn_build_matmul(b, left, right);
 }
 
-/* What is summed behind the loop; first: the number of its first stack among the results. */
+/* Makes the late sums. first: the number of their first stack among the results of the backward loop, `node`. */
 static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
   sn_build *b = v->s.b;
   for (size_t k = 0; k < sn_site_arguments(&v->s) && !b->status; k++) {
@@ -358,7 +357,7 @@ static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
   }
 }
 
-/* Results of the backward loop: in the order of its outputs. */
+/* Sets dx to the results of the backward loop, in the order of make_backward. */
 static void hand_out(scan_vjp *v, sn_id node) {
   sn_site *s = &v->s;
   const size_t n = sn_site_arguments(s);
@@ -377,6 +376,7 @@ static void hand_out(scan_vjp *v, sn_id node) {
   hand_out_late(v, node, result);
 }
 
+/* Puts the forward body into the maker. Its carries become slices, which the forward copy stacks. */
 static sn_status make_arguments(scan_vjp *v) {
   sn_site *s = &v->s;
   const size_t n = sn_site_arguments(s);
@@ -391,7 +391,7 @@ static sn_status make_arguments(scan_vjp *v) {
   return s->m.b.status;
 }
 
-/* Values that checkpoints in the body keep, as nodes of it, so that they can be stacked. */
+/* Adds `result` nodes to the body for the values that its checkpoints keep, so that these can be stacked. */
 static sn_status name_kept(sn_site *s) {
   const sn_graph *old = s->c.regions[0];
   sn_graph *body;
@@ -458,7 +458,7 @@ static sn_status vjp_of_scan(scan_vjp *v) {
 
 /* ---- vjp of cond ----------------------------------------------------------------------------- */
 
-/* The condition, then what the arguments are given by. */
+/* The inputs of a derived node: the old node's first input (a cond's bool), then what gives each argument its value. */
 static sn_status branch_inputs(const sn_site *s, const sn_argument *arguments, size_t n,
                                sn_id **inputs) {
   SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof **inputs, (void **)inputs));
@@ -512,8 +512,8 @@ typedef struct jvp_of {
   sn_id *tangents; /* per argument: its tangent's argument, or SN_NONE */
 } jvp_of;
 
-/* Arguments for values, and for the tangents of those that have some: carries', slices' and consts' beside each other,
- * tangents behind. */
+/* Adds arguments for all values, then for the tangents of those that have one. sn_body_close puts carries before slices
+ * before consts, and within each kind values before tangents. */
 static sn_status tangent_arguments(jvp_of *v) {
   sn_site *s = &v->s;
   const size_t n = sn_site_arguments(s), first = sn_control_first(s->c.op);
@@ -524,7 +524,7 @@ static sn_status tangent_arguments(jvp_of *v) {
     v->tangents[k] = SN_NONE;
     if (!v->active[k] || !sn_dtype_is_float(type.dtype)) continue;
     sn_id from = v->dx[k + first];
-    if (from == SN_NONE) from = zeros(s->b, &wide_type); /* of a carry */
+    if (from == SN_NONE) from = zeros(s->b, &wide_type); /* a carry that gets a tangent in a later round */
     v->tangents[k] =
         sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE, from, &wide_type);
   }
@@ -532,7 +532,7 @@ static sn_status tangent_arguments(jvp_of *v) {
   return s->m.b.status;
 }
 
-/* Tangents of the region's results of kind carry or slice, as outputs; of a carry without one nothing. */
+/* Adds outputs for the tangents of the region's carries, or of its other results. Carries without a tangent have none. */
 static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries) {
   sn_site *s = &v->s;
   sn_arena *arena = s->b->arena;
@@ -573,7 +573,7 @@ static sn_status jvp_of_region(jvp_of *v, const sn_graph *region, bool is_test, 
   return sn_body_close(&s->m, NULL, false, out, arguments, n);
 }
 
-/* The results that are tangents, in the order of tangent_outputs. */
+/* Sets dy to the results that are tangents, in the order of tangent_outputs. */
 static void tangent_results(jvp_of *v, sn_id node, sn_id *dy) {
   sn_site *s = &v->s;
   const sn_graph *region = s->c.regions[0];

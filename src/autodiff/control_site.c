@@ -53,7 +53,7 @@ sn_id sn_site_make_node(sn_site *s, const sn_id *inputs, size_t n) {
 
 /* ---- vjp of a region ------------------------------------------------------------------------- */
 
-/* Marks what the maker need not compute. */
+/* Marks the kept values in the maker: these become arguments and are not computed. */
 static sn_status find_kept(const sn_site *s, const sn_graph *region, uint8_t **kept) {
   const sn_graph *g = &s->m.graph;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)kept));

@@ -1,21 +1,21 @@
-/* flow.c - nodes in their order, and the regions of control flow within.
+/* flow.c - walks nodes in order, and within control flow its regions.
  *
- *   scan, while        a carry depends on what it begins as and on what the body makes it of, be it rounds later
- *   while, cond        on what decides, too
- *   custom             on all: its rule may read what the function does not */
+ *   scan, while        a carry depends on its initial value and on what the body makes it of, also in earlier rounds
+ *   while, cond        results also depend on what the test, or the bool, depends on
+ *   custom             results depend on all inputs: its rule may read inputs that the function does not */
 #include "autodiff/flow.h"
 
 static sn_status flow_of_control(sn_arena *arena, const sn_control *c, const uint8_t *given,
                                  size_t n, uint8_t *results);
 
-/* What a walk knows of the nodes behind it. */
+/* What a walk knows of the nodes that it has met. */
 typedef struct flow {
   sn_arena *arena;
   uint8_t *marks;    /* per node */
   uint8_t **results; /* per node of control flow: which of its results are marked */
 } flow;
 
-/* Node number `at` of the walk. given: which of its n inputs are marked. */
+/* Meets node number `at` of the walk. c: NULL if it is no control flow. given: which of its n inputs are marked. */
 static sn_status meet(flow *f, size_t at, sn_op op, const sn_control *c, const uint8_t *given,
                       size_t n) {
   if (c) {
@@ -31,7 +31,7 @@ static sn_status begin(flow *f, sn_arena *arena, size_t n_nodes, uint8_t *marks)
   return sn_arena_alloc(arena, n_nodes, sizeof *f->results, (void **)&f->results);
 }
 
-/* arguments: which of the region's are marked. */
+/* Makes *marks, per node of the region. arguments: which of the region's arguments are marked. */
 static sn_status flow_of_region(sn_arena *arena, const sn_graph *g, const uint8_t *arguments,
                                 uint8_t **marks) {
   flow f;
@@ -53,7 +53,7 @@ static sn_status flow_of_region(sn_arena *arena, const sn_graph *g, const uint8_
   return SN_OK;
 }
 
-/* Adds the results of a region that are marked when these arguments are. */
+/* Adds to `results` the results of a region that depend on the marked arguments. */
 static sn_status add_results(sn_arena *arena, const sn_graph *region, const uint8_t *arguments,
                              size_t n_results, uint8_t *results) {
   uint8_t *marks;
@@ -62,7 +62,7 @@ static sn_status add_results(sn_arena *arena, const sn_graph *region, const uint
   return SN_OK;
 }
 
-/* A loop's carries: until no further one is found. */
+/* A loop: repeats the body's flow until no further carry is found. */
 static sn_status flow_of_loop(sn_arena *arena, const sn_control *c, const uint8_t *given, size_t n,
                               uint8_t *results) {
   uint8_t *arguments;
@@ -106,7 +106,7 @@ sn_status sn_flow_nodes(sn_build *b, sn_range range, uint8_t *marks) {
     const size_t at = id - range.first, n = node.n_inputs;
     uint8_t *given;
     if (marks[at]) continue;
-    if (node.op == SN_OP_result && n) { /* a value has let go of them */
+    if (node.op == SN_OP_result && n) { /* n is 0 for a tensor that has its value: it has dropped its inputs */
       const sn_id from = sn_build_input(b, id, 0);
       if (from >= range.first) marks[at] = f.results[from - range.first][*node.attrs];
       continue;

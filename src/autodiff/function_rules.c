@@ -1,15 +1,15 @@
-/* function_rules.c - derivatives of functions in a graph.
+/* function_rules.c - derivatives of checkpoints and custom functions.
  *
- *   checkpoint   vjp: of its body, made again of operands that wait for the first cotangent, and of the kept values.
- *                So nothing else of the body lives until then
- *   custom       its rule; the transpose of its rule where the other direction is asked for. Only its arguments have
- *                derivatives */
+ *   checkpoint   vjp: that of its body, which is computed again from the kept values and the operands. These wait, behind
+ *                barriers, for the first cotangent, so no other value of the body lives until then
+ *   custom       its rule, or the transpose of its rule for the other direction. Only its arguments have derivatives */
 #include "autodiff/control_site.h"
 #include "autodiff/flow.h"
 #include "autodiff/vjp.h"
 
 /* ---- checkpoint ------------------------------------------------------------------------------ */
 
+/* Puts a barrier on each operand, which waits for the first cotangent that there is. */
 static sn_status hold_operands(sn_site *s, const sn_id *dy) {
   sn_id *held;
   size_t first = 0;
@@ -23,7 +23,7 @@ static sn_status hold_operands(sn_site *s, const sn_id *dy) {
   return s->b->status;
 }
 
-/* Per node of the maker that is a kept value: which of the checkpoint's results has it. */
+/* Sets *result: per node of the maker that is a kept value, the number of the checkpoint's result that has it. */
 static sn_status find_kept_results(const sn_site *s, size_t **result) {
   const sn_graph *body = s->c.regions[0];
   SN_TRY(sn_arena_alloc(s->b->arena, s->m.graph.n_nodes, sizeof **result, (void **)result));
@@ -57,8 +57,8 @@ sn_status sn_checkpoint_vjp(sn_site *s, sn_id id, const sn_id *dy, const bool *w
 
 /* ---- custom ---------------------------------------------------------------------------------- */
 
-/* A rule about to be used: derivatives it is given, and those it makes, of floats alone; to each the number of the
- * argument or result that it is of. */
+/* One use of a rule: the derivatives that it is given and those that it makes, which exist for floats only, and for each
+ * the number of its argument or result. */
 typedef struct rule {
   sn_site *s;
   sn_id *given, *made;
@@ -71,11 +71,12 @@ static sn_status refuse_capture(const rule *r) {
                  "the function captures a tensor that is differentiated by: make it an argument");
 }
 
-/* What has derivatives of a custom function: its results, or its arguments. */
+/* The type of result or argument k of a custom function. */
 static const sn_type *type_of(const sn_site *s, bool results, size_t k) {
   return results ? sn_output_type(s->c.regions[0], k) : sn_build_type(s->b, s->x[k]);
 }
 
+/* Lists the numbers of the floats among the results or arguments. */
 static sn_status list_floats(const sn_site *s, bool results, size_t **of, size_t *n) {
   const size_t n_all = results ? s->c.n_results : s->c.n_arguments;
   SN_TRY(sn_arena_alloc(s->b->arena, n_all, sizeof **of, (void **)of));
@@ -92,7 +93,7 @@ static sn_status begin_rule(rule *r, sn_site *s) {
   return sn_arena_alloc(s->b->arena, r->n_made, sizeof *r->made, (void **)&r->made);
 }
 
-/* What the rule makes of the arguments and the given derivatives. */
+/* Copies the rule's graph and sets r->made to what it computes from the arguments and r->given. */
 static sn_status inline_rule(rule *r) {
   const sn_site *s = r->s;
   const sn_graph *region = s->c.regions[1];
@@ -114,7 +115,7 @@ static sn_id as_wide(sn_build *b, sn_id x) {
                    : sn_build_cast(b, SN_OP_astype, x, sn_dtype_wide(sn_build_type(b, x)->dtype));
 }
 
-/* in: the derivatives it is given, per argument or result; out: those it makes. */
+/* in: the derivatives that the rule is given, per argument or result; out: those that it makes. */
 static sn_status apply_rule(rule *r, const sn_id *in, sn_id *out) {
   const sn_site *s = r->s;
   for (size_t i = 0; i < r->n_given && !s->b->status; i++) {
@@ -130,7 +131,8 @@ static sn_status apply_rule(rule *r, const sn_id *in, sn_id *out) {
 
 /* ---- the transpose of a rule ----------------------------------------------------------------- */
 
-/* A node of its own for each given derivative, of any value: the rule is linear in them. */
+/* Sets r->given to a distinct node for each derivative. Their values do not matter, because the rule must be linear in
+ * them. */
 static sn_status make_markers(rule *r) {
   sn_build *b = r->s->b;
   for (size_t i = 0; i < r->n_given && !b->status; i++) {
@@ -140,7 +142,7 @@ static sn_status make_markers(rule *r) {
   return b->status;
 }
 
-/* Refuses what was made of the markers' values. */
+/* Fails if a derivative of the rule depends on the values of the markers: then the rule is not linear. */
 static sn_status check_linear(const rule *r, const sn_id *made, size_t n) {
   sn_build *b = r->s->b;
   const sn_range range = sn_range_of(made, n, r->given, r->n_given);
@@ -156,7 +158,7 @@ static sn_status check_linear(const rule *r, const sn_id *made, size_t n) {
   return SN_OK;
 }
 
-/* in: per argument or result what apply_rule makes; out: what it is given. */
+/* The rule in the other direction. in: per argument or result, what apply_rule makes; out: what it is given. */
 static sn_status transpose_rule(rule *r, const sn_id *in, const bool *wanted, sn_id *out) {
   const sn_site *s = r->s;
   sn_id *y, *dy, *wrt, *dwrt;

@@ -1,11 +1,12 @@
-/* jvp.c - the forward walk. A node's tangent follows from those of its inputs, J its derivative, and
- * rules.c has dx = J^T dy of every op:
+/* jvp.c - the forward walk. A node's tangent is dy = J dx, J its derivative. rules.c has only the rule
+ * dx = J^T dy for every op, from which J is derived:
  *
- *   linear by its row   the op itself, on tangents
- *   elementwise         J is diagonal, so its own transpose: the rule, given the tangent of one input
- *   all others          J is the transpose of the rule, which is linear in dy: reverse mode on it
+ *   linear by its row   J is the op itself: apply it to tangents
+ *   elementwise         J is diagonal and so its own transpose: apply the rule to the tangent of one
+ *                       input at a time
+ *   all others          the rule is linear in dy, and J is its transpose: reverse mode on the rule
  *
- * So an op that has a rule has all. Tangents have wide dtypes, as cotangents have. */
+ * So no op needs a second rule. Tangents have wide dtypes, as cotangents have. */
 #include "autodiff/jvp.h"
 
 #include <string.h>
@@ -18,12 +19,13 @@
 typedef struct walk {
   sn_build *b;
   sn_id first, end; /* the forward nodes (range.h); the walk adds others */
-  uint8_t *is_wrt;  /* per forward node, as what follows: by its number less `first` */
-  sn_id *tangent;   /* or SN_NONE: zeros */
-  sn_id **results;  /* of control flow: the tangents of its results, or NULL */
+  /* Per forward node, indexed by its number - first: */
+  uint8_t *is_wrt;
+  sn_id *tangent;  /* its tangent; SN_NONE: zeros */
+  sn_id **results; /* of control flow: the tangents of its results, or NULL */
 } walk;
 
-/* A node whose tangent is wanted: y = op(x[0], x[1], ...), dx their tangents. */
+/* A node whose tangent is made: y = op(x[0], x[1], ...); dx are the tangents of x. */
 typedef struct site {
   sn_build *b;
   sn_id y;
@@ -57,7 +59,8 @@ static sn_id apply(const site *s, const sn_id *inputs) {
   return sn_build_op(s->b, s->op, inputs, s->n, s->attrs, s->n_attrs, &s->type);
 }
 
-/* What a linear op adds to its result is no part of its derivative: a pad's value. */
+/* Sets attributes of kind VALUE to 0, such as a pad's value: it is added to the result, so it has no part in the
+ * derivative. */
 static void clear_values(site *s) {
   const int rank = sn_build_type(s->b, s->x[0])->rank;
   int64_t *at = s->attrs;
@@ -67,7 +70,7 @@ static void clear_values(site *s) {
   }
 }
 
-/* inputs: room for n. */
+/* The tangent by the op itself. inputs: room for s->n nodes. */
 static sn_id by_itself(site *s, sn_linearity linear, sn_id *inputs) {
   sn_id dy = SN_NONE;
   clear_values(s);
@@ -95,6 +98,7 @@ static void call_rule(const site *s, sn_id dy, const bool *wanted, sn_id *out) {
   sn_vjp_rules[s->op](&context);
 }
 
+/* The tangent of an elementwise op, by its rule. wanted, out: room. */
 static sn_id by_rule(const site *s, bool *wanted, sn_id *out) {
   sn_id dy = SN_NONE;
   for (size_t k = 0; k < s->n; k++) {
@@ -107,7 +111,8 @@ static sn_id by_rule(const site *s, bool *wanted, sn_id *out) {
   return dy;
 }
 
-/* u, a marker in place of dy, has the cotangent J dx whatever its value. */
+/* The tangent by the transpose of the rule: J dx is the cotangent of u, a marker that the rule gets as dy and whose value
+ * does not matter. wanted, out: room, for out of 2 s->n nodes. */
 static sn_id by_transpose(const site *s, bool *wanted, sn_id *out) {
   const sn_id u = sn_build_unary(s->b, SN_OP_marker, s->y);
   sn_id *dx = out + s->n, dy = SN_NONE;
@@ -129,7 +134,7 @@ static sn_id tangent_of(const walk *w, sn_id x) {
   return x >= w->first && x < w->end ? w->tangent[x - w->first] : SN_NONE;
 }
 
-/* Control flow: its results' tangents are made here and found when they are met. */
+/* Control flow: makes the tangents of all its results; meet_result hands them to the result nodes. */
 static sn_status meet_control(walk *w, sn_id id) {
   const size_t n = sn_build_node_of(w->b, id).n_inputs;
   const size_t n_results = w->b->maker->control(w->b, id).n_results;
@@ -159,7 +164,7 @@ static sn_status meet(walk *w, sn_id id) {
   bool any = false;
   sn_build_derive(w->b, id);
   if (sn_op_is_control(node.op)) return meet_control(w, id);
-  if (node.op == SN_OP_result && node.n_inputs) { /* a value has let go of them */
+  if (node.op == SN_OP_result && node.n_inputs) { /* a tensor that has its value has dropped its inputs */
     meet_result(w, id);
     return SN_OK;
   }

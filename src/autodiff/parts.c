@@ -1,13 +1,13 @@
-/* parts.c - axis by axis: slices with the same interval of an axis make one piece, which the next
- * axes divide; pieces that do not overlap make a row, and rows are added.
+/* parts.c - works axis by axis: slices with the same interval along an axis make one piece, which the next
+ * axes divide further; pieces that do not overlap make a row, a concat along the axis; rows are added.
  *
  *   slices      [t, 0:2]  [t, 2:4]  for each t
  *   axis 0      a piece for each t, all in one row
  *   axis 1      within each piece a row of two */
 #include "autodiff/parts.h"
 
-/* Where slices overlap, as sliding windows do, each row takes what it can; what is left after so
- * many rows is padded one by one. */
+/* If slices overlap, like sliding windows, each row takes as many as fit; those that are left after so
+ * many rows are padded one by one. */
 enum { MOST_ROWS = 64 };
 
 static int64_t low(const sn_build *b, const sn_part *p, int axis) {
@@ -31,7 +31,7 @@ static bool in_order(const sn_build *b, const sn_part *p, const sn_part *q, int 
   return from < 0 || (from == 0 && high(b, p, axis) <= high(b, q, axis));
 }
 
-/* Merge sort by where they begin, then where they end. */
+/* Merge sort by where the parts begin along the axis, then by where they end. */
 static sn_status sort(sn_build *b, sn_part *parts, size_t n, int axis) {
   sn_part *merged;
   SN_TRY(sn_arena_alloc(b->arena, n, sizeof *merged, (void **)&merged));
@@ -49,7 +49,7 @@ static sn_status sort(sn_build *b, sn_part *parts, size_t n, int axis) {
   return SN_OK;
 }
 
-/* One slice's cotangent among zeros, where the axes before `axis` are its own already. */
+/* One slice's cotangent, padded with zeros to `type`. Along axes before `axis` it has that size already. */
 static sn_id pad(sn_build *b, const sn_part *p, int axis, const sn_type *type) {
   int64_t attrs[SN_MAX_ATTRS] = {0};
   bool whole = true;
@@ -68,14 +68,14 @@ static sn_id add(sn_build *b, sn_id sum, sn_id x) {
 
 static sn_id join(sn_build *b, sn_part *parts, size_t n, int axis, const sn_type *type);
 
-/* What has the interval of parts[0], made of n of them. */
+/* The n parts that have the same interval along the axis as parts[0]. */
 typedef struct piece {
   sn_part *parts;
   size_t n;
   bool taken;
 } piece;
 
-/* A row under way: its pieces so far, with zeros between them. */
+/* A row being made: the operands of its concat, pieces with zeros between them. */
 typedef struct row {
   sn_id *laid;
   size_t n;
@@ -89,7 +89,7 @@ static void fill_up_to(sn_build *b, row *r, int axis, int64_t to, const sn_type 
   r->laid[r->n++] = sn_build_full(b, &gap, 0);
 }
 
-/* A row of the pieces, in their order, that can be in one. A single piece is padded. */
+/* Takes, in order, all pieces that fit into one row and returns the row. A single piece is padded. */
 static sn_id next_row(sn_build *b, piece *pieces, size_t n, int axis, const sn_type *type,
                       sn_id *laid) {
   row r = {.laid = laid};
@@ -127,8 +127,9 @@ static size_t find_pieces(sn_build *b, sn_part *parts, size_t n, int axis, piece
   return n_pieces;
 }
 
-/* The cotangents of slices that are alike along the axes before `axis`, as one of the given type:
- * theirs along these axes, the whole along the others. As deep as a tensor has axes. */
+/* Joins the cotangents of slices that have equal intervals along the axes before `axis`. The result, of
+ * the given type, has their size along these axes and the tensor's along the others. The recursion is as
+ * deep as the tensor has axes. */
 static sn_id join(sn_build *b, sn_part *parts, size_t n, int axis, const sn_type *type) {
   sn_arena *arena = b->arena;
   const sn_type whole = *type;

@@ -1,7 +1,7 @@
-/* rules.c - all derivatives. Above each rule stands its formula: y = f(x), dy the cotangent of y,
- * dx of x. The graph is canonical (equal shapes, explicit broadcasts), so no rule thinks of
- * broadcasting but the one of broadcast itself. Masks compare with y where that spares keeping x
- * for the backward pass. */
+/* rules.c - the derivatives of all ops. Above each rule is its formula: y = f(x), dy the cotangent of
+ * y, dx that of x. The graph is canonical (equal shapes, explicit broadcasts), so only the rule of
+ * broadcast itself deals with broadcasting. Masks compare with y if this avoids keeping x for the
+ * backward pass. */
 #include "autodiff/rules.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "graph/conv_shape.h"
 #include "graph/quant_blocks.h"
 
-/* Short names for what every formula is made of. They mean the members of s, the context that each rule
- * is given under this name by GRAD. */
+/* Short names for the parts of formulas. They refer to s, the context, which GRAD names in each rule's
+ * parameters. */
 #define X (s->x[0])
 #define X1 (s->x[1])
 #define X2 (s->x[2])
@@ -27,8 +27,8 @@
 #define WHERE(c, p, q) sn_build_where(s->b, (c), (p), (q))
 #define GRAD(op) static void grad_##op(const sn_vjp_context *s)
 
-/* Within a precision: x of float32 rounded to it, as what is kept in memory or comes out of a product
- * is. Only for what is within its range wherever values are. */
+/* In mixed precision, rounds x of float32 to it, as values in memory and results of products are rounded.
+ * Only for derivatives that are in its range whenever the values are. */
 static sn_id rounded(const sn_vjp_context *s, sn_id x) {
   const sn_dtype to = s->b->precision;
   if (!to || sn_build_type(s->b, x)->dtype != SN_F32) return x;
@@ -81,19 +81,19 @@ static void grad_none(const sn_vjp_context *s) { (void)s; }
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
-/* y = x, later: dx = dy */
+/* y = x, which may wait for another value: dx = dy */
 GRAD(barrier) { s->dx[0] = DY; }
 GRAD(named) { s->dx[0] = DY; }
 
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
 
-/* y = x, as far as this process has its blocks: dx = dy of all processes */
+/* y = the blocks of x that this process has: dx = dy, gathered from all processes */
 GRAD(shard) {
   s->dx[0] = sn_build_along(s->b, SN_OP_all_gather, ((int64_t[]){s->attrs[0], 1}), DY);
 }
 
-/* y = x of all processes: dx = dy, as far as this process has its blocks */
+/* y = x, gathered from all processes: dx = the blocks of dy that this process has */
 GRAD(all_gather) { s->dx[0] = sn_build_along(s->b, SN_OP_shard, ((int64_t[]){s->attrs[0]}), DY); }
 
 /* y = sum over the blocks of x: dx = dy for each of them */
@@ -109,7 +109,7 @@ GRAD(transpose) {
   s->dx[0] = sn_build_transpose(s->b, DY, inverse);
 }
 
-/* y repeats x: dx = sum of dy over what was repeated */
+/* y repeats x: dx = sum of dy over the repeated axes */
 GRAD(broadcast) {
   const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
   const int lead = y.rank - x.rank;
@@ -143,8 +143,8 @@ GRAD(slice) {
   s->dx[0] = sn_build_op(s->b, SN_OP_pad, &dy, 1, pad, 2 * (size_t)rank + 1, &x);
 }
 
-/* Columns k .. k + n of windows dy, laid along the axis of x from `at` on, `step` apart; zeros
- * elsewhere. n <= step. */
+/* Puts columns k .. k + n - 1 of windows dy back onto the axis of x: those of the first window from `at`
+ * on, those of each further window `step` behind; zeros elsewhere. n <= step. */
 static sn_id put_back(sn_build *b, sn_id dy, const sn_type *x, int axis, int64_t k, int64_t n,
                       int64_t step, int64_t at) {
   if (b->status) return SN_NONE;
@@ -152,21 +152,21 @@ static sn_id put_back(sn_build *b, sn_id dy, const sn_type *x, int axis, int64_t
   const int64_t out = part.dims[axis], room = x->dims[axis] - at;
   part.dims[axis + 1] = n;
   sn_id v = sn_build_part(b, SN_OP_slice, dy, axis + 1, k, 1, &part);
-  if (n > 1) { /* each window's columns and a gap: one after the other they are the axis */
+  if (n > 1) { /* pad each window's columns to `step`: then the windows in a row are the axis */
     part.dims[axis + 1] = step;
     v = sn_build_part(b, SN_OP_pad, v, axis + 1, 0, 1, &part);
   }
   flat.dims[axis] = n > 1 ? out * step : out;
   v = sn_build_reshape(b, v, &flat);
-  if (flat.dims[axis] > room) { /* the last gap sticks out */
+  if (flat.dims[axis] > room) { /* the last window's padding exceeds the axis */
     flat.dims[axis] = room;
     v = sn_build_part(b, SN_OP_slice, v, axis, 0, 1, &flat);
   }
   return sn_build_part(b, SN_OP_pad, v, axis, at, n > 1 ? 1 : step, x);
 }
 
-/* y[o, k] = x[o step + k dilation]: dx = the sum of dy[., k], for each k, put back to its places.
- * Offsets that cannot meet, as many as fit into a step, go back at once. */
+/* y[o, k] = x[o step + k dilation]: dx = the sum over k of dy[., k], put back to its places. Columns
+ * that cannot overlap, up to `step` of them, are put back together. */
 GRAD(windows) {
   const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
   const int axis = (int)s->attrs[0];
@@ -202,7 +202,7 @@ GRAD(matmul) {
   if (s->wanted[1]) s->dx[1] = rounded(s, sn_build_matmul(s->b, sn_build_swap_last(s->b, X), DY));
 }
 
-/* The input's cotangent is the convolution back. */
+/* dx is the reverse convolution (sn_conv_reverse) of dy. */
 GRAD(conv) {
   const sn_type x = *sn_build_type(s->b, X), w = *sn_build_type(s->b, X1);
   int64_t back[SN_CONV_ATTRS(SN_CONV_AXES)];
@@ -214,13 +214,14 @@ GRAD(conv) {
   if (s->wanted[1]) s->dx[1] = rounded(s, sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w));
 }
 
-/* y = x q^T for rows q of quantised blocks, x taken as it is: dx = dy q. The blocks are frozen. */
+/* y = x q^T for rows q of quantised blocks: dx = dy q, as if x were not quantised. The blocks themselves
+ * have no derivative. */
 GRAD(matmul_blocks) {
   s->dx[0] =
       sn_build_op(s->b, SN_OP_matmul_dequantized, (sn_id[]){DY, X1}, 2, s->attrs, 1, NULL);
 }
 
-/* y = x q: dx = dy q^T, with the numbers as they are. */
+/* y = x q: dx = dy q^T, with q dequantised. */
 GRAD(matmul_dequantized) {
   const sn_type x = *sn_build_type(s->b, X), bytes = *sn_build_type(s->b, X1);
   const sn_blocks_shape shape = sn_blocks_shape_of((sn_block_kind)s->attrs[0], &x, &bytes);
@@ -242,8 +243,8 @@ GRAD(softmax) {
   s->dx[0] = MUL(y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
 }
 
-/* y = x in another float type: dx = dy cast back, to what computes with that of x; rounded as y is
- * within a precision */
+/* y = x in another float dtype: dx = dy cast to the wide dtype of x's; in mixed precision dy is rounded
+ * first, as y is */
 GRAD(astype) {
   const sn_dtype from = sn_build_type(s->b, X)->dtype, to = sn_build_type(s->b, Y)->dtype;
   if (!sn_dtype_is_float(from) || !sn_dtype_is_float(to)) return;
@@ -269,8 +270,8 @@ GRAD(scatter_add) {
   if (s->wanted[2]) s->dx[2] = sn_build_along(s->b, SN_OP_gather, axis, DY, X1);
 }
 
-/* y = x with u[i] set at index[i]: dx = dy with 0 set there, du[i] = dy[index[i]] if i was the last
- * to be set there: the number of the last is what setting all i there leaves */
+/* y = x with u[i] set at index[i]: dx = dy with 0 set there; du[i] = dy[index[i]] if i is the last to be
+ * set there, else 0. Setting all numbers i the same way leaves the number of the last one */
 GRAD(scatter_set) {
   const int64_t axis[] = {s->attrs[0]};
   if (s->wanted[0]) {
@@ -288,9 +289,8 @@ GRAD(scatter_set) {
   s->dx[2] = WHERE(stays, du, sn_build_like(s->b, du, 0));
 }
 
-/* y = x times all u[i] with index[i] there: dx = dy times these. du[i] = dy x times the others of
- * them, which is the product of all that are not 0, divided by u[i], and 0 where another one is
- * 0 */
+/* y = x times all u[i] with index[i] there: dx = dy times these u. du[i] = dy x times the other u: 0 if
+ * another one is 0, else the product of all u that are not 0, divided by u[i] unless that is 0 */
 GRAD(scatter_mul) {
   const int64_t axis[] = {s->attrs[0]};
   if (s->b->status) return;
@@ -305,12 +305,11 @@ GRAD(scatter_mul) {
   const sn_id product = sn_build_along(s->b, SN_OP_scatter_mul, axis, X, X1, whole);
   const sn_id all = sn_build_along(s->b, SN_OP_gather, axis, MUL(DY, product), X1);
   const sn_id others = SUB(sn_build_along(s->b, SN_OP_gather, axis, zeros, X1),
-                           WHERE(is_zero, unit, nought)); /* zeros but u[i] */
+                           WHERE(is_zero, unit, nought)); /* how many of the other u are 0 */
   s->dx[2] = WHERE(BINARY(equal, others, nought), DIV(all, whole), nought);
 }
 
-/* y = the largest of x and all u[i] with index[i] there: dx, du = dy of those that are y, shared
- * equally among them */
+/* y = the largest of x and all u[i] with index[i] there: dy is shared equally among those that equal y */
 GRAD(scatter_max) {
   const int64_t axis[] = {s->attrs[0]};
   if (s->b->status) return;
@@ -325,8 +324,8 @@ GRAD(scatter_max) {
 }
 #define grad_scatter_min grad_scatter_max
 
-/* y[i] = sum of x[j] for j in bag i: dx[j] = dy[i] for the bag that has j, which is how many bags
- * end at j or before; 0 behind them all. Their ends are in order. */
+/* y[i] = sum of x[j] for j in bag i: dx[j] = dy[i] for the bag i that has j; 0 behind the last bag. The
+ * ends are sorted, so i is the number of bags that end at j or before. */
 GRAD(ragged_sum) {
   const int64_t axis[] = {0}, sums[] = {0, 0, 0};
   if (s->b->status) return;
@@ -352,7 +351,7 @@ GRAD(sort) {
   s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, sn_build_like(s->b, X, 0), p, DY);
 }
 
-/* v'[i] = v[i + 1] (by 1) or v[i - 1] (by -1) along an axis, 0 where there is none */
+/* v shifted along an axis: element i is v[i + 1] (by = 1) or v[i - 1] (by = -1), or 0 beyond the end */
 static sn_id shift(sn_build *b, sn_id v, int64_t axis, int by) {
   if (b->status) return SN_NONE;
   const sn_type full = *sn_build_type(b, v);
@@ -370,8 +369,8 @@ GRAD(cumsum) {
 }
 
 /* y[i] = product of x[j], j <= i: dx[k] = before[k] t[k] with before[k] = product of x[j], j < k,
- * and t[k] = sum over i >= k of dy[i] x[k + 1] ... x[i] = dy[k] + x[k + 1] t[k + 1]: nothing is
- * divided, so zeros are exact. exclusive: t[k] = dy[k + 1] + x[k + 1] t[k + 1] */
+ * and t[k] = sum over i >= k of dy[i] x[k + 1] ... x[i] = dy[k] + x[k + 1] t[k + 1]. There is no
+ * division, so zeros are exact. exclusive: t[k] = dy[k + 1] + x[k + 1] t[k + 1] */
 GRAD(cumprod) {
   const int64_t axis = s->attrs[0], reverse = s->attrs[1], exclusive = s->attrs[2];
   const int64_t so_far[] = {axis, reverse, 1}, back[] = {axis, !reverse, 0};
@@ -409,13 +408,13 @@ GRAD(max) {
 }
 #define grad_min grad_max
 
-/* y = product of x: dx[k] = dy times the product of those before and of those behind x[k]; nothing
- * is divided, so zeros are exact */
+/* y = product of x: dx[k] = dy times the product of all before x[k] times that of all behind it. There
+ * is no division, so zeros are exact */
 GRAD(prod) {
   const sn_type x = *sn_build_type(s->b, X);
   const uint64_t axes = (uint64_t)s->attrs[0];
   int64_t perm[SN_MAX_RANK], inverse[SN_MAX_RANK];
-  sn_type flat = {.dtype = x.dtype}, order = x; /* kept axes, then all reduced ones as one */
+  sn_type flat = {.dtype = x.dtype}, order = x; /* flat: the kept axes, then all reduced ones merged */
   int at = 0;
   for (int i = 0; i < x.rank; i++)
     if (!(axes >> i & 1)) flat.dims[flat.rank++] = x.dims[perm[at++] = i];

@@ -4,9 +4,9 @@
 
 #include "build/build.h"
 
-/* What a rule sees: y = op(x[0], x[1], ...), dy the cotangent of y. It writes the cotangent of each
- * input into dx[i], or leaves SN_NONE for zero. wanted[i] tells which inputs need one; others may
- * be skipped. */
+/* What a rule sees: y = op(x[0], x[1], ...), and dy, the cotangent of y. The rule sets dx[i] to the
+ * cotangent of input i, or leaves it SN_NONE for zeros. wanted[i] tells whether input i needs one; the
+ * rule may skip others. */
 typedef struct sn_vjp_context {
   sn_build *b;
   sn_id y, dy;
@@ -19,16 +19,16 @@ typedef struct sn_vjp_context {
 
 typedef void sn_vjp_rule(const sn_vjp_context *s);
 
-/* Indexed by op, complete by construction: a row of ops.def without a rule does not compile. */
+/* By op. The table is complete: a row of ops.def without a rule does not compile. */
 extern sn_vjp_rule *const sn_vjp_rules[SN_OP_COUNT];
 
-/* Control flow has no rule there, for all of its results count at once: control_rules.c.
+/* The rules of control flow are not in that table, as they need all results of a node at once: control_rules.c.
  *
- * Cotangents of a node's inputs, into dx, from those of its results: dy[k], SN_NONE for zeros. wanted[i]: whether input i
- * needs one; the others', and those that are zeros, become SN_NONE. All have wide dtypes. */
+ * Sets dx to the cotangents of the inputs of node id, from dy[k], those of its results; SN_NONE stands for zeros. Only
+ * inputs i with wanted[i] get one. All have wide dtypes. The caller sets dx to SN_NONE before. */
 void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, sn_id *dx);
 
-/* Tangents of a node's results, into dy, from those of its inputs; SN_NONE for zeros. */
+/* Sets dy to the tangents of the results of node id, from those of its inputs; SN_NONE stands for zeros. */
 void sn_control_jvp(sn_build *b, sn_id id, const sn_id *dx, sn_id *dy);
 
 #endif

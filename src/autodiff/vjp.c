@@ -1,7 +1,7 @@
 /* vjp.c - the reverse walk.
  *
  *   forward   needs[i]: node i depends on some wrt node (and is a float)
- *   backward  from the last y down: the cotangent of node i is complete when i is reached, for all
+ *   backward  from the last y down: the cotangent of node i is complete when i is reached, because all
  *             its users have larger numbers
  *
  * A wrt node stops the walk: what it was made from is not differentiated through it. Cotangents
@@ -16,12 +16,13 @@
 
 typedef struct walk {
   sn_build *b;
-  sn_id first, end; /* the forward nodes: only those behind wrt can depend on it; more are added */
-  uint8_t *needs;   /* per forward node, as all that follow: by its number less `first` */
+  sn_id first, end; /* the forward nodes (range.h); the walk adds others */
+  /* Per forward node, indexed by its number - first: */
+  uint8_t *needs;
   uint8_t *is_wrt;
   sn_id *cotangent; /* its cotangent so far, or SN_NONE */
-  sn_id *parts;     /* its slice met last whose cotangent waits, or SN_NONE */
-  sn_id *next;      /* of a slice that waits: the one met before it */
+  sn_id *parts;     /* its slices or results whose cotangents wait: the one met last, or SN_NONE */
+  sn_id *next;      /* of a slice or result that waits: the one met before it */
 } walk;
 
 static bool depends(const walk *w, sn_id id) {
@@ -45,7 +46,7 @@ static void add_to(walk *w, sn_id id, sn_id dx) {
   *sum = *sum == SN_NONE ? dx : sn_build_binary(w->b, SN_OP_add, *sum, dx);
 }
 
-/* A slice's cotangent waits for those of the others (parts.h). */
+/* Lets the cotangent of a slice (parts.h), or of a result of control flow, wait for those of the others. */
 static void leave_part(walk *w, sn_id slice) {
   const sn_id x = sn_build_input(w->b, slice, 0);
   if (!depends(w, x)) return;
@@ -53,7 +54,7 @@ static void leave_part(walk *w, sn_id slice) {
   w->parts[x - w->first] = slice;
 }
 
-/* All slices of node id have been met. */
+/* Adds the cotangents of the slices of node id, which have all been met, to that of the node. */
 static sn_status take_parts(walk *w, sn_id id) {
   const sn_id last = w->parts[id - w->first];
   size_t n = 0;
@@ -68,7 +69,7 @@ static sn_status take_parts(walk *w, sn_id id) {
   return w->b->status;
 }
 
-/* Control flow: its results' cotangents have all been met and wait as parts do. */
+/* Control flow: the cotangents of its results have all been met and wait in the list of parts. */
 static sn_status propagate_control(walk *w, sn_id id) {
   const size_t n = sn_build_node_of(w->b, id).n_inputs;
   const size_t n_results = w->b->maker->control(w->b, id).n_results;
@@ -91,7 +92,7 @@ static sn_status propagate_control(walk *w, sn_id id) {
   return w->b->status;
 }
 
-/* Adds the cotangents that node id hands to its inputs. */
+/* Adds to the cotangents of the inputs of node id what its rule gives. */
 static sn_status propagate(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
   const size_t n = node.n_inputs;
@@ -114,7 +115,7 @@ static sn_status propagate(walk *w, sn_id id) {
   return w->b->status;
 }
 
-/* The cotangent of node id, for all its users have been met, and from it those of its inputs. */
+/* Completes the cotangent of node id, all of whose users have been met, and propagates it to the inputs. */
 static sn_status meet(walk *w, sn_id id) {
   const sn_id at = id - w->first;
   const sn_op op = sn_build_node_of(w->b, id).op;
