@@ -1,5 +1,5 @@
-/* vmap.c - the walk: what depends on an example is made again with one more axis, by the rule of its op; all else stays
- * as it is, once for all examples. */
+/* vmap.c - the walk: a node that depends on an example is made again with one more axis, by the rule of its op; any other
+ * node stays as it is and serves all examples. */
 #include "batching/vmap.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 
 typedef struct walk {
   sn_build *b;
-  sn_range range; /* the nodes as recorded; the walk adds others */
-  int64_t size;
-  /* Per such node, by its number less range.first: it with the new axis, or SN_NONE. */
-  sn_id *batch;
-  sn_id **results; /* of control flow: the same of its results, or NULL */
+  sn_range range; /* the recorded nodes; the walk adds others */
+  int64_t size;   /* of the new axis */
+  /* Per recorded node, indexed by its number - range.first: */
+  sn_id *batch;    /* its node with the new axis, or SN_NONE */
+  sn_id **results; /* of control flow: its results with the new axis, or NULL */
 } walk;
 
 static sn_id batch_of(const walk *w, sn_id x) {
@@ -28,7 +28,7 @@ static sn_status check_rank(const walk *w, sn_id id, sn_op op) {
   return SN_OK;
 }
 
-/* Control flow: its results are made here and found when they are met. */
+/* Control flow: makes all its results; meet_result hands them to the result nodes. */
 static sn_status meet_control(walk *w, sn_id id) {
   const size_t n = sn_build_node_of(w->b, id).n_inputs;
   const size_t n_results = w->b->maker->control(w->b, id).n_results;
@@ -61,7 +61,8 @@ static sn_status meet(walk *w, sn_id id) {
   const size_t n = node.n_inputs;
   bool any = false;
   if (sn_op_is_control(node.op)) return meet_control(w, id);
-  if (node.op == SN_OP_result && n) return meet_result(w, id); /* a value has let go of them */
+  /* n is 0 for a tensor that has its value: it has dropped its inputs */
+  if (node.op == SN_OP_result && n) return meet_result(w, id);
   for (size_t k = 0; k < n && !any; k++) any = batch_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
   if (!any) return SN_OK;
   sn_id *x, *batch;

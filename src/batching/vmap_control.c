@@ -1,14 +1,14 @@
 /* vmap_control.c - loops and conditions with one more axis.
  *
- *   scan    its rounds are those of one example: slices get the axis behind that of the rounds
- *   while   goes on as long as one example's test holds; examples that are done stand still
- *   cond    by one bool for all examples: a cond; by one for each: both branches, and a select. What a branch would make
- *           of operands it is not for, such as the logarithm of 0, meets no derivative as 0 times infinity: examples that
- *           do not take it get no gradient from it and, where it reads floats that all examples share, give it the
- *           operands of one that does
- *   custom  its body and its rule; cotangents of what all examples share are added up
+ *   scan    the rounds are those of one example; stacks have the new axis behind that of the rounds
+ *   while   runs as long as the test of any example holds; the carries of examples that are done do not change
+ *   cond    with one bool for all examples: stays a cond. With a bool per example: both branches, then a select. A branch
+ *           then also runs on operands of examples that do not take it, which may give infinities, such as the logarithm
+ *           of 0, and NaN in derivatives as 0 times infinity. Therefore these examples get no gradient from the branch
+ *           and, if it reads floats that all examples share, run it on the operands of an example that takes it
+ *   custom  both its body and its rule; cotangents of what all examples share are added up
  *
- * A carry has the axis if it begins with it, or if a round gives it to the carry. */
+ * A carry has the new axis if its initial value has it, or if a round makes a value with it. */
 #include <string.h>
 
 #include "batching/vmap.h"
@@ -23,8 +23,8 @@ typedef struct site {
   int64_t attrs[SN_MAX_ATTRS];
   size_t n_attrs;
   int64_t size;
-  uint8_t *mapped;  /* per argument of a region */
-  bool test_mapped; /* of a while_loop */
+  uint8_t *mapped;  /* per argument of a region: it has the new axis */
+  bool test_mapped; /* of a while_loop: the test differs between examples */
   sn_body_maker m;
   sn_id *examples, *batches; /* per mapped argument, in the region that is made */
   size_t n_mapped;
@@ -38,7 +38,7 @@ static sn_id repeated(sn_build *b, sn_id x, int64_t size) {
   return sn_build_broadcast(b, x, &type);
 }
 
-/* The first two axes in each other's place. */
+/* x with its first two axes exchanged. */
 static sn_id turned(sn_build *b, sn_id x) {
   int64_t perm[SN_MAX_RANK];
   if (b->status) return SN_NONE;
@@ -48,7 +48,7 @@ static sn_id turned(sn_build *b, sn_id x) {
 
 /* ---- which carries have the axis ------------------------------------------------------------- */
 
-/* Whether the mapped arguments reach an output of a region. */
+/* Sets *yes: whether an output of a region depends on mapped arguments. */
 static sn_status reaches(const site *s, int region, size_t output, bool *yes) {
   const sn_graph *g = s->c.regions[region];
   uint8_t *marks;
@@ -58,6 +58,7 @@ static sn_status reaches(const site *s, int region, size_t output, bool *yes) {
   return SN_OK;
 }
 
+/* Sets mapped and test_mapped: repeats until no further carry gets the axis. */
 static sn_status find_mapped(site *s) {
   SN_TRY(sn_arena_alloc(s->b->arena, s->n, 1, (void **)&s->mapped));
   for (size_t k = 0; k < arguments_of(s); k++)
@@ -78,7 +79,7 @@ static sn_status find_mapped(site *s) {
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* Input k of the new node. */
+/* The input of the new node for argument k. */
 static sn_id given(const site *s, size_t k) {
   const size_t input = k + sn_control_first(s->c.op);
   if (!s->mapped[k]) return s->x[input];
@@ -87,7 +88,8 @@ static sn_id given(const site *s, size_t k) {
                                                             : s->batch[input];
 }
 
-/* Arguments with the axis, and those of one example that the region was recorded over. args: the latter. */
+/* Begins a region: adds its arguments with the axis and, for those that have it, placeholders for one example, over which
+ * the old region is copied before it is mapped. Sets args to what the old region's arguments become in that copy. */
 static sn_status begin_region(site *s, const sn_id *inputs, sn_id *args) {
   sn_body_begin(&s->m, s->b, s->b->arena);
   s->n_mapped = 0;
@@ -106,7 +108,7 @@ static sn_status begin_region(site *s, const sn_id *inputs, sn_id *args) {
   return s->m.b.status;
 }
 
-/* The region's outputs from the first on, with the axis. */
+/* Sets out to the region's outputs with the axis, except carries that do not have it. */
 static sn_status map_outputs(site *s, const sn_graph *region, const sn_id *args, sn_id *out) {
   sn_build *b = &s->m.b;
   sn_id *map, *y;
@@ -123,14 +125,14 @@ static sn_status map_outputs(site *s, const sn_graph *region, const sn_id *args,
   return b->status;
 }
 
-/* Whether one of (B) bools holds. */
+/* Whether any of the bools x (B) is true. */
 static sn_id any_of(sn_build *b, sn_id x) {
   if (b->status) return SN_NONE;
   const sn_id number = sn_build_cast(b, SN_OP_astype, x, SN_I32);
   return sn_build_cast(b, SN_OP_astype, sn_build_reduce(b, SN_OP_max, number, 1), SN_BOOL);
 }
 
-/* x, a value for each example or one for all, along the first axis of `like`. */
+/* Broadcasts x, one value per example or one for all, to the shape of `like`, whose first axis is that of examples. */
 static sn_id spread(sn_build *b, sn_id x, sn_id like) {
   if (b->status) return SN_NONE;
   sn_type type = *sn_build_type(b, like), thin = type;
@@ -139,7 +141,7 @@ static sn_id spread(sn_build *b, sn_id x, sn_id like) {
   return sn_build_broadcast(b, sn_build_reshape(b, x, &thin), &type);
 }
 
-/* A dtype of storage is chosen from as what it stores. */
+/* mask ? x : y, per example. Storage dtypes are widened for the select. */
 static sn_id chosen(sn_build *b, sn_id mask, sn_id x, sn_id y) {
   if (b->status) return SN_NONE;
   const sn_dtype dtype = sn_build_type(b, x)->dtype, wide = sn_dtype_wide(dtype);
@@ -159,7 +161,7 @@ static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
   SN_TRY(map_outputs(s, region, args, y));
   sn_build *b = &s->m.b;
   if (is_test) y[0] = any_of(b, y[0]);
-  if (s->test_mapped && !is_test) { /* those that are done stand still */
+  if (s->test_mapped && !is_test) { /* carries of examples that are done do not change */
     SN_TRY(sn_arena_alloc(b->arena, 1, sizeof *goes_on, (void **)&goes_on));
     SN_TRY(map_outputs(s, s->c.regions[1], args, goes_on));
     for (size_t k = 0; k < s->c.n_carries; k++) y[k] = chosen(b, *goes_on, y[k], s->batches[k]);
@@ -170,7 +172,7 @@ static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
 
 /* ---- a rule for all examples ------------------------------------------------------------------ */
 
-/* One of a rule's derivatives: of argument or result k, which has the axis or not. */
+/* Adds an argument to a rule. type: for one example; mapped: it has the axis. *arg: its node for one example. */
 static void add_derivative(site *s, const sn_type *type, bool mapped, sn_id *arg) {
   sn_build *b = &s->m.b;
   const sn_type wider = sn_type_stacked(type, s->size);
@@ -187,7 +189,7 @@ static sn_id add_constant(site *s, size_t k) {
   return arg;
 }
 
-/* Arguments, derivatives, consts: those of one example, in args. */
+/* Begins a rule: adds its arguments, given derivatives and consts. Sets args to their nodes for one example. */
 static sn_status begin_rule(site *s, sn_id *args) {
   const sn_control *c = &s->c;
   size_t n = 0;
@@ -204,7 +206,7 @@ static sn_status begin_rule(site *s, sn_id *args) {
   return s->m.b.status;
 }
 
-/* What the rule makes: with the axis for what has it, else, a cotangent, added up over the examples. */
+/* Adds the rule's outputs. The cotangent of an argument without the axis is summed over the examples. */
 static sn_status end_rule(site *s, const sn_id *y) {
   const sn_control *c = &s->c;
   sn_build *b = &s->m.b;
@@ -234,12 +236,12 @@ static sn_status map_rule(site *s, sn_graph *out) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Result k of the new node with the axis in front; a scan's slices have it behind that of the rounds. */
+/* Result k of the new node with the axis in front; in a scan's stacks it is behind that of the rounds at first. */
 static sn_id result_of(site *s, sn_id node, size_t k) {
   const sn_type type = sn_control_result(&s->c, k);
   const bool carry = k < s->c.n_carries, stack = s->c.op == SN_OP_scan && !carry;
   sn_type wider = sn_type_stacked(&type, s->size);
-  if (carry && !s->mapped[k]) /* the node as recorded has it, too, but depends on the example */
+  if (carry && !s->mapped[k]) /* not SN_NONE, which means the recorded result: that node depends on the example */
     return repeated(s->b, sn_build_result(s->b, node, k, &type), s->size);
   if (stack) {
     wider.dims[0] = type.dims[0];
@@ -266,7 +268,7 @@ static sn_status map_loop(site *s, sn_id *out) {
   for (uint32_t r = 0; r < s->c.n_regions; r++)
     SN_TRY(s->b->maker->region(s->b, &regions[r], &s->attrs[r]));
   SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof *all, (void **)&all));
-  all[0] = s->x[0]; /* of cond */
+  all[0] = s->x[0]; /* a cond's bool; other ops overwrite it */
   for (size_t i = 0; i < n; i++) all[first + i] = arguments[i].from;
   const sn_type type = sn_control_type();
   const sn_id node = sn_build_op(s->b, s->c.op, all, first + n, s->attrs, s->n_attrs, &type);
@@ -287,7 +289,8 @@ static bool shares_floats(const site *s) {
   return any;
 }
 
-/* Who takes a branch: `taken`, a bool for each example; `first`, the number of one that does, or B; whether any does. */
+/* Which examples take a branch: `taken`, a bool per example; `first`, the number of the first that does, or B; `any`,
+ * whether one does. */
 typedef struct takers {
   sn_id taken, first, any;
 } takers;
@@ -303,20 +306,20 @@ static takers takers_of(sn_build *b, sn_id taken, int64_t size) {
   return (takers){taken, first, sn_build_binary(b, SN_OP_less, first, none)};
 }
 
-/* x where it is taken, else y, which gets no gradient. */
+/* taken ? x : y, where y gets no gradient. */
 static sn_id taken_or(sn_build *b, sn_id taken, sn_id x, sn_id y) {
   return chosen(b, taken, x, sn_build_unary(b, SN_OP_stop_gradient, y));
 }
 
-/* The examples' operands; those of others become those of one that takes the branch. */
+/* The operand x of all examples, in which those that do not take the branch get that of the first that does. */
 static sn_id of_takers(sn_build *b, const takers *t, sn_id x) {
   const int64_t axis[] = {0};
   const sn_id one = sn_build_along(b, SN_OP_gather, axis, x, spread(b, t->first, x));
   return taken_or(b, t->taken, x, one);
 }
 
-/* A branch's results for all examples, made where the cond stands. Operands that they share get no gradient where none
- * takes it. */
+/* Copies a branch to the cond's place and sets out to its results for all examples. Operands that examples share get no
+ * gradient if no example takes the branch. */
 static sn_status map_branch(site *s, const sn_graph *branch, sn_id taken, sn_id *out) {
   sn_build *b = s->b;
   const size_t n = branch->n_outputs;

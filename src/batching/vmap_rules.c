@@ -1,6 +1,6 @@
-/* vmap_rules.c - one more axis in front, for every op. Most ops do with it what they do with other axes they leave
- * alone: their attributes are moved behind it (graph/attributes.h), inputs that all examples share are repeated along
- * it. The others have a rule below; most of them fold the new axis into one that the op has already:
+/* vmap_rules.c - one more axis in front, for every op. For most ops the new axis is just another one that they leave
+ * alone: attributes that refer to axes are shifted by one (sn_attrs_behind_axis), and inputs that all examples share are
+ * broadcast along it. The other ops have a rule below; most of these rules fold the new axis into an existing one:
  *
  *   fold at axis p     (B, ..., n, ...)  ->  (..., B, n, ...)  ->  (..., B n, ...)
  *   unfold at axis p   the way back */
@@ -60,7 +60,7 @@ static sn_id by_attributes(const sn_vmap_context *s) {
 
 /* ---- by a rule of their own ------------------------------------------------------------------ */
 
-/* Dimensions are matched from the last one: those that y has more go behind the new axis. */
+/* Broadcast matches dims from the last one. So the dims that y has more than x are inserted behind the new axis. */
 static sn_id vmap_broadcast(const sn_vmap_context *s) {
   const sn_type type = sn_type_stacked(&s->y, s->size), *x = sn_build_type(s->b, s->batch[0]);
   sn_type level = {.dtype = type.dtype, .rank = type.rank, .dims = {s->size}};
@@ -69,8 +69,8 @@ static sn_id vmap_broadcast(const sn_vmap_context *s) {
   return sn_build_broadcast(s->b, sn_build_reshape(s->b, s->batch[0], &level), &type);
 }
 
-/* One operand that all examples share makes one product of all: they are more rows of the first, or
- * columns of the second. */
+/* If all examples share one operand, one product serves them all: the examples become more rows of the
+ * first operand, or more columns of the second. */
 static sn_id vmap_matmul(const sn_vmap_context *s) {
   const int rows = s->y.rank - 2, columns = s->y.rank - 1;
   if (s->batch[1] == SN_NONE)
@@ -80,6 +80,7 @@ static sn_id vmap_matmul(const sn_vmap_context *s) {
   return by_attributes(s);
 }
 
+/* groups: factor for the number of groups; folded: the axis of the result into which examples are folded. */
 static sn_id conv(const sn_vmap_context *s, sn_id x, sn_id w, int64_t groups, int folded) {
   if (s->b->status) return SN_NONE;
   const int axes = s->y.rank - 2;
@@ -92,8 +93,8 @@ static sn_id conv(const sn_vmap_context *s, sn_id x, sn_id w, int64_t groups, in
                 folded);
 }
 
-/* With one filter examples are more images. With a filter each they are groups of channels; or more
- * outputs of one image that they share. */
+/* If examples share the filter, they become more images. If they share the image, and there are no
+ * groups, their filters become more output channels. Else each example becomes a group of channels. */
 static sn_id vmap_conv(const sn_vmap_context *s) {
   const int channels = s->y.rank - 1;
   const sn_conv_attrs c = sn_conv_of(s->attrs, s->y.rank - 2);
@@ -103,7 +104,7 @@ static sn_id vmap_conv(const sn_vmap_context *s) {
   return conv(s, fold(s, 0, channels), fold(s, 1, channels), s->size, channels);
 }
 
-/* Of one table for all examples they are more lookups. */
+/* If all examples share the table, they become more lookups in it. */
 static sn_id vmap_gather(const sn_vmap_context *s) {
   const int axis = (int)s->attrs[0];
   if (s->batch[0] != SN_NONE) return by_attributes(s);
@@ -111,7 +112,7 @@ static sn_id vmap_gather(const sn_vmap_context *s) {
   return unfold(s, sn_build_op(s->b, SN_OP_gather, inputs, 2, s->attrs, 1, NULL), axis);
 }
 
-/* Of rows of blocks that all examples share they are more rows of x. */
+/* If all examples share the rows of blocks, they become more rows of x. */
 static sn_id vmap_product_of_blocks(const sn_vmap_context *s) {
   if (s->batch[1] != SN_NONE || rank_of(s, 1) > 2) return by_attributes(s);
   return sn_build_op(s->b, s->op, (sn_id[]){s->batch[0], s->x[1]}, 2, s->attrs, 1, NULL);
