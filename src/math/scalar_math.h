@@ -1,7 +1,7 @@
 /* scalar_math.h - Sinter's own functions for single values: sn_f32_exp(float), sn_f64_exp(double),
- * and likewise all that the expansions define. Used by the reference
- * (graph/scalar_posix.c); bit for bit what kernels/simd.h computes (NaN payloads aside). Accuracy: see the heads of
- * math/expand_f32.inc and expand_f64.inc. */
+ * and all others that the expansions define. The reference uses them (graph/scalar_posix.c). They have the same bits as
+ * those of kernels/simd.h (NaN payloads aside). For their accuracy see the heads of math/expand_f32.inc and
+ * expand_f64.inc. */
 #ifndef SN_MATH_SCALAR_MATH_H
 #define SN_MATH_SCALAR_MATH_H
 
@@ -17,6 +17,6 @@
 
 #include "math/expand_f64.inc"
 
-#include "math/words.h" /* removes them */
+#include "math/words.h" /* undefines the words */
 
 #endif

@@ -1,4 +1,4 @@
-/* scalar_words.h - the small functions that the scalar words of words.h are made of. */
+/* scalar_words.h - the small functions that the scalar words of words.h use. */
 #ifndef SN_MATH_SCALAR_WORDS_H
 #define SN_MATH_SCALAR_WORDS_H
 
@@ -27,8 +27,8 @@ static inline double sn_f64_from_bits(uint64_t bits) {
   return x;
 }
 
-/* a b + c rounded once, where the machine may have no instruction for it: the product is exact in
- * float64; the sum is rounded to odd, so that rounding it again to float32 rounds as if once. */
+/* a b + c rounded once, without a machine instruction for it: the product is exact in float64; the
+ * sum is rounded to odd there, so rounding it to float32 gives the same as rounding once. */
 static inline float sn_f32_fused_madd(float a, float b, float c) {
   const double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
   const double back = sum - product;

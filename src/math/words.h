@@ -1,23 +1,23 @@
 /* words.h - the X_ vocabulary of math/expand_f32.inc as C. No include guard: each inclusion
- * removes the words that are defined and, by what the includer has defined, defines them anew:
+ * undefines all words and then defines them for the instance that the includer has chosen by
  *
  *   SN_WORDS_F32, SN_WORDS_F64                scalars: float with uint32_t, double with uint64_t
  *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of kernels/simd.h: vf32 with vu32, vf64 with vu64
- *   none of them                              only removes
+ *   none of them                              leaves the words undefined
  *
- * (the definition itself is removed here, so the next inclusion starts clean). scalar_words.h or
- * simd.h has to be included before, for the types and for the small functions the words are made
- * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
+ * This file undefines the choice as well. scalar_words.h or simd.h must be included before it, for the
+ * types and for the small functions that the words use. These two headers' users instantiate Sinter's
+ * functions this way, and kernels give the expressions of ops.def a meaning.
  *
- * Those of float32 take `fused` from the function they stand in. Where it is a constant, compilers
- * leave nothing of it.
+ * Words of float32 use a variable `fused` of the function that they are used in. If it is a constant,
+ * compilers remove it.
  *
- * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. X_ISHLV, X_ISHRV and X_ISARV (of
- * 32 bits, with copies of the sign) shift by lanes, the count modulo the width.
+ * Masks are int 0 or 1 for scalars, lanes with all bits or no bit set for vectors. X_ISHLV, X_ISHRV and X_ISARV
+ * (arithmetic, 32 bits) shift each lane by its own count, modulo the width.
  *
- * Words made from simpler ones stand at the end. X_MAX and X_MIN keep NaN from either side and take -0 as less
- * than +0, as IEEE 754-2019 maximum and wasm's f32x4.max do: so they commute, and a reduction has one
- * result in whatever order it runs. Rounding to integers is one instruction nearly everywhere: functions of
+ * Words made from other words are at the end. X_MAX and X_MIN return NaN if either side is NaN and order -0 below
+ * +0, like IEEE 754-2019 maximum and wasm's f32x4.max: so they commute, and a reduction has the same result in
+ * any order. Rounding to integers is one instruction nearly everywhere, so it is left to functions of
  * scalar_words.h and simd.h. */
 #undef X_F
 #undef X_I
@@ -76,7 +76,7 @@
 #undef X_TOP_BIT
 #undef X_SIGN_BIT
 
-/* ---- what differs: types, constants, reinterpretation, selection ---- */
+/* ---- words that differ between instances: types, constants, reinterpretation, selection ---- */
 #if defined(SN_WORDS_F32)
 #define X_F float
 #define X_I uint32_t
@@ -164,7 +164,7 @@
 #define X_MNOT(m) (~(m))
 #endif
 
-/* ---- what C writes the same way for all ---- */
+/* ---- words that are the same C for all instances ---- */
 #ifdef X_SIGN_BIT
 #ifndef X_PARAM
 #define X_PARAM
@@ -197,7 +197,7 @@
 #define X_MOR(a, b) ((a) | (b))
 #define X_MXOR(a, b) ((a) ^ (b))
 
-/* ---- what is made of other words ---- */
+/* ---- words made from other words ---- */
 #define X_NE(a, b) X_MNOT(X_EQ(a, b))
 #define X_MAX(a, b)                                        \
   X_SEL(X_EQ(a, b), X_FLOAT(X_IAND(X_BITS(a), X_BITS(b))), \
