@@ -96,7 +96,7 @@ sn_status sn_graph_append(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_i
 sn_status sn_graph_infer(const sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
                          const int64_t *attrs, size_t n_attrs, sn_type *type) {
   const sn_type *few[SN_MAX_ARITY], **in = few;
-  if (n_inputs > SN_MAX_ARITY) /* a concat */
+  if (n_inputs > SN_MAX_ARITY) /* a concat or control flow */
     SN_TRY(sn_arena_alloc(g->arena, n_inputs, sizeof *in, (void **)&in));
   for (size_t i = 0; i < n_inputs; i++) {
     SN_CHECK(g->env, inputs[i] < g->n_nodes);

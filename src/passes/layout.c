@@ -131,7 +131,7 @@ static sn_id views_between_casts(const sn_match *m) {
   return x;
 }
 
-/* ---- parts of what was put together ---------------------------------------------------------- */
+/* ---- parts of concats and pads ---------------------------------------------------------------- */
 
 /* The lowest and the highest index that the match, a slice, reads along an axis. */
 static void reach(const sn_match *m, int axis, int64_t *low, int64_t *high) {

@@ -6,9 +6,10 @@
  *   constant  a carry that every round returns unchanged becomes a constant of the loop, and a result that stacks the
  *             slices of an input stack becomes that stack
  *   hoisted   a value made of constants alone is computed before the loop
- *   sunk      a loop constant that costs nothing where it is read, but would need memory, is computed in the loop
+ *   sunk      a loop constant that would take memory, but costs nothing to compute where it is read, moves into the loop
  *
- * Each region is looked at once, and each scan is compared only with those in its hash bucket: linear. */
+ * A scan is compared only with those in its hash bucket. Work is linear in nodes, except that find_needed may walk a body
+ * once per carry. */
 #include <string.h>
 
 #include "build/inline.h"

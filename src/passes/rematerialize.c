@@ -6,7 +6,7 @@
  *   later    ds = p (do v^T - d)     waits for o, which is made of p: gets p of another q k^T
  *   turned   dv = p^T do             walks over columns of p: gets p^T of k q^T, row by row
  *
- * Then fusion keeps only blocks of each of them, in a lane's own memory. Products with short sums
+ * Then fusion keeps only blocks of each of them, in a worker's own memory. Products with short sums
  * and elementwise ops are computed again; their other inputs are in memory anyway. A barrier holds a
  * copy back until its user's other inputs are there. The bits are the same: a turned product adds
  * the same products in the same order. One exception: a turned use with few columns may have had

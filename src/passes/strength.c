@@ -40,7 +40,7 @@ static sn_id sum_of_repeated(const sn_match *m) {
   if (n < 2 || n > most || sn_type_size(&from) == 0) return SN_NONE;
   sn_id sum = sn_build_reduce(m->b, SN_OP_sum, x, left);
   if (m->b->status) return SN_NONE;
-  /* what is left of x: kept axes, some of them repeated */
+  /* the shape of x without the reduced axes; some of its dims are still to be repeated */
   sn_type spread = {.dtype = m->type.dtype};
   for (int i = lead < 0 ? 0 : lead; i < to.rank; i++)
     if (!(axes >> i & 1)) spread.dims[spread.rank++] = from.dims[i - lead];

@@ -29,7 +29,7 @@ typedef struct sn_order {
   sn_turn *turns; /* in order */
   size_t n_turns;
   uint32_t *values;   /* the buffers of all turns */
-  uint32_t *value_of; /* per buffer: the value it holds; buffer v holds value v for each value v */
+  uint32_t *value_of; /* per buffer: the value it holds; buffers 0 .. number of values - 1 hold the value with their number */
   size_t n_buffers;
 } sn_order;
 

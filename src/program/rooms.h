@@ -14,7 +14,7 @@
 typedef struct sn_room { /* offsets in bytes */
   size_t *carries;       /* per carry: its first place, if it has any in the room */
   size_t test;           /* of a while_loop: the test's result */
-  /* Per result behind the carries that nobody uses: a buffer for it, because the region may read it. */
+  /* Per result after the carries, if nobody uses it: a buffer, because the region writes and may read it. */
   size_t *spares;
   size_t arena;
   size_t bytes; /* of the whole room */
