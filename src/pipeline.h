@@ -12,7 +12,7 @@ typedef struct sn_compile_options {
   bool jit;                /* make code at run time if the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;          /* off: one kernel per op */
-  bool winograd;        /* on: convolutions that it suits take fewer multiplications and have larger errors */
+  bool winograd;        /* on: suitable convolutions have fewer multiplications, larger errors */
   bool excess;          /* on: see sn_fuse_options */
   bool saved;           /* the graph comes from sn_saved_read: passes have run already */
   bool record;          /* keep what the stages did: see inspect/record.h */

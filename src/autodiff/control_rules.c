@@ -524,7 +524,7 @@ static sn_status tangent_arguments(jvp_of *v) {
     v->tangents[k] = SN_NONE;
     if (!v->active[k] || !sn_dtype_is_float(type.dtype)) continue;
     sn_id from = v->dx[k + first];
-    if (from == SN_NONE) from = zeros(s->b, &wide_type); /* a carry that gets a tangent in a later round */
+    if (from == SN_NONE) from = zeros(s->b, &wide_type); /* a carry that gets one later */
     v->tangents[k] =
         sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE, from, &wide_type);
   }

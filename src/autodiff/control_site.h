@@ -11,7 +11,7 @@ typedef struct sn_site {
   const sn_id *x; /* its inputs, n of them */
   size_t n;
   sn_origin origin;
-  int64_t attrs[SN_MAX_ATTRS]; /* the node's at first; callers change them to those of the derived node */
+  int64_t attrs[SN_MAX_ATTRS]; /* the node's; callers change them for the derived node */
   size_t n_attrs;
   sn_body_maker m; /* the region being made */
   sn_id *args;     /* per argument of the old region: its node in m */

@@ -106,7 +106,8 @@ sn_status sn_flow_nodes(sn_build *b, sn_range range, uint8_t *marks) {
     const size_t at = id - range.first, n = node.n_inputs;
     uint8_t *given;
     if (marks[at]) continue;
-    if (node.op == SN_OP_result && n) { /* n is 0 for a tensor that has its value: it has dropped its inputs */
+    /* n is 0 for a tensor that has its value: it has dropped its inputs */
+    if (node.op == SN_OP_result && n) {
       const sn_id from = sn_build_input(b, id, 0);
       if (from >= range.first) marks[at] = f.results[from - range.first][*node.attrs];
       continue;

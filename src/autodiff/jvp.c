@@ -164,7 +164,8 @@ static sn_status meet(walk *w, sn_id id) {
   bool any = false;
   sn_build_derive(w->b, id);
   if (sn_op_is_control(node.op)) return meet_control(w, id);
-  if (node.op == SN_OP_result && node.n_inputs) { /* a tensor that has its value has dropped its inputs */
+  /* a tensor that has its value has dropped its inputs: then there are none */
+  if (node.op == SN_OP_result && node.n_inputs) {
     meet_result(w, id);
     return SN_OK;
   }

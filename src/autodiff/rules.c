@@ -414,7 +414,7 @@ GRAD(prod) {
   const sn_type x = *sn_build_type(s->b, X);
   const uint64_t axes = (uint64_t)s->attrs[0];
   int64_t perm[SN_MAX_RANK], inverse[SN_MAX_RANK];
-  sn_type flat = {.dtype = x.dtype}, order = x; /* flat: the kept axes, then all reduced ones merged */
+  sn_type flat = {.dtype = x.dtype}, order = x; /* kept axes, then the reduced ones merged */
   int at = 0;
   for (int i = 0; i < x.rank; i++)
     if (!(axes >> i & 1)) flat.dims[flat.rank++] = x.dims[perm[at++] = i];

@@ -9,7 +9,7 @@
 #define SN_ARENA_ALIGNMENT 16
 #define SN_ARENA_FIRST_CHUNK 4096
 #define SN_ARENA_LARGEST_CHUNK ((size_t)1 << 20)
-#define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* a block of at least so many bytes gets a chunk of its own */
+#define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* bytes from which a block gets its own chunk */
 
 bool sn_arena_apart;
 

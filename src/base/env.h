@@ -24,7 +24,8 @@ typedef struct sn_heap {
   size_t peak_bytes;  /* largest live_bytes so far */
   size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */
   size_t live_blocks;
-  bool (*reclaim)(void *user); /* frees some memory that is only kept for later; false if there is none. May be NULL */
+  /* Frees some memory that is only kept for later; false if there is none. May be NULL. */
+  bool (*reclaim)(void *user);
   void *reclaim_user;
   int64_t fail_countdown; /* tests: the allocation that finds 0 here fails; < 0: never */
   bool fail_forever;      /* tests: and every later one fails too */

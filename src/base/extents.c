@@ -90,7 +90,8 @@ void sn_extents_give(sn_extent **root, void *block, size_t bytes) {
       from = (char *)other;
     else
       to = end_of(other);
-    join(at, other->left, other->right); /* goes on at the same place: the block's other neighbour may be there or below */
+    /* The walk goes on at the same place: the block's other neighbour may be there or below. */
+    join(at, other->left, other->right);
   }
   sn_extent *whole = (sn_extent *)from;
   whole->bytes = (size_t)(to - from);

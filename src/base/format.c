@@ -65,8 +65,8 @@ static void put_shape(sink *s, int rank, const int64_t *dims) {
 /* ---- floating point -------------------------------------------------------------------------- */
 
 enum {
-  POINT = 1 + 310,            /* room for digits before the decimal point: 2^1024 has 309; and for carries */
-  DIGITS = POINT + 1074 + 28, /* each bit of the fraction makes a digit, and the last step up to 28 more */
+  POINT = 1 + 310, /* room before the decimal point: 2^1024 has 309 digits; and for carries */
+  DIGITS = POINT + 1074 + 28, /* one per bit of the fraction, 28 for the last step */
   STEP = 28                   /* powers of two per step: 10 * 2^28 still fits 32 bits */
 };
 

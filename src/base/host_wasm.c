@@ -15,7 +15,7 @@ void sn_host_log(const char *text) { sn_js_log(text); }
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 #define PAGE ((size_t)65536)
-#define MOST_PAGES ((size_t)65535) /* one less than possible, so that the end of memory fits 32 bits */
+#define MOST_PAGES ((size_t)65535) /* so that the end of memory fits 32 bits, too */
 
 /* Small blocks (programs, handles, numbers) may live long, and one between large blocks would split
  * the memory that these free. So small blocks are taken from below and large ones from above. A large
@@ -77,7 +77,8 @@ void *sn_host_allocate(size_t bytes) {
   if (whole <= SMALL) return take_low(whole);
   void *block = take_high(whole, LOW_PART);
   if (block) return block;
-  return take_high(whole, 0); /* from above in the low part as well, whose bottom is for small blocks */
+  /* from above in the low part as well, whose bottom is for small blocks */
+  return take_high(whole, 0);
 }
 
 void sn_host_release(void *block, size_t bytes) {

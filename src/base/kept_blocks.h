@@ -13,7 +13,7 @@
 enum { SN_KEPT_UNIT = 64, SN_KEPT_SIZES = 64, SN_KEPT_BYTES = 256 << 10 };
 
 typedef struct sn_kept_blocks {
-  bool on;      /* constant during a heap's life; off: nothing is kept, and sizes are not rounded up */
+  bool on;      /* constant in a heap's life; off: keeps nothing and rounds no size up */
   size_t bytes; /* in all kept blocks, at most SN_KEPT_BYTES */
   void *first[SN_KEPT_SIZES];
 } sn_kept_blocks;

@@ -241,8 +241,8 @@ static sn_id result_of(site *s, sn_id node, size_t k) {
   const sn_type type = sn_control_result(&s->c, k);
   const bool carry = k < s->c.n_carries, stack = s->c.op == SN_OP_scan && !carry;
   sn_type wider = sn_type_stacked(&type, s->size);
-  if (carry && !s->mapped[k]) /* not SN_NONE, which means the recorded result: that node depends on the example */
-    return repeated(s->b, sn_build_result(s->b, node, k, &type), s->size);
+  /* not SN_NONE, which means the recorded result: that node depends on the example */
+  if (carry && !s->mapped[k]) return repeated(s->b, sn_build_result(s->b, node, k, &type), s->size);
   if (stack) {
     wider.dims[0] = type.dims[0];
     wider.dims[1] = s->size;

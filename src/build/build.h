@@ -42,7 +42,7 @@ struct sn_build {
    * flops; cheaper ones are computed again. */
   uint32_t load_flops;
   sn_origin origin;   /* of the nodes that are added from now on */
-  sn_dtype precision; /* derivatives are rounded to it where the values were; SN_F32: they are not */
+  sn_dtype precision; /* derivatives are rounded to it as values were; SN_F32: not at all */
   sn_status status;
 };
 

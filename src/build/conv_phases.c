@@ -8,8 +8,8 @@
 typedef struct axis {
   int64_t spread, window, dilation, low;
   int64_t out, places;
-  int64_t phases;         /* the spread; 1 for a window of 1, of which only the first phase has a tap */
-  int64_t before, padded; /* zeros in front of x, and the size of x with zeros in front and behind */
+  int64_t phases;         /* the spread; 1 if the window is 1: then only one phase has a tap */
+  int64_t before, padded; /* zeros in front of x; size of x with zeros on both sides */
 } axis;
 
 typedef struct weaving {

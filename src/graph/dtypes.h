@@ -13,9 +13,9 @@ typedef enum sn_dtype_kind {
 } sn_dtype_kind;
 
 typedef struct sn_dtype_info {
-  const char *name;   /* "float32" */
-  const char *c_type; /* C type of an element in memory */
-  uint8_t bytes;      /* of an element */
+  const char *name;    /* "float32" */
+  const char *c_type;  /* C type of an element in memory */
+  uint8_t bytes;       /* of an element */
   uint8_t order;       /* see dtypes.def */
   int32_t least, most; /* the range of values, only for kind SMALL */
   sn_dtype_kind kind;

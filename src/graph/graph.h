@@ -23,9 +23,10 @@ typedef uint32_t sn_id;
 
 /* Where a value comes from. Equal nodes may differ in it: adding a node that exists already keeps the old origin. */
 typedef struct sn_origin {
-  uint32_t call;   /* number (sn_context.call) of the public call that made it or whose derivative it is; 0: not recorded */
+  /* number (sn_context.call) of the public call that made it or whose derivative it is; 0: not recorded */
+  uint32_t call;
   bool derivative; /* the value is a derivative of what that call made */
-  bool again;      /* a derivative computes this value again, which the function has computed before */
+  bool again;      /* a derivative computes again what the function has computed before */
 } sn_origin;
 
 typedef struct sn_node {

@@ -24,8 +24,9 @@ typedef enum sn_op_class {
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
   SN_CLASS_COMPARE, /* elementwise, result bool */
   SN_CLASS_SELECT,  /* elementwise, (bool, x, y) -> x or y */
-  SN_CLASS_MARKER,  /* elementwise, returns its input: means something to autodiff only, gone before fusion */
-  SN_CLASS_COLLECTIVE, /* between processes: with one process a view or sum, gone before fusion; else a step */
+  SN_CLASS_MARKER,  /* elementwise, returns its input: only for autodiff, gone before fusion */
+  /* between processes: with one process a view or sum, gone before fusion; else a step */
+  SN_CLASS_COLLECTIVE,
   SN_CLASS_CONTROL, /* control flow: runs regions (graph/regions.h) */
   SN_CLASS_RESULT   /* one of the results of control flow */
 } sn_op_class;
@@ -74,11 +75,11 @@ typedef enum sn_linearity {
 
 /* The kind of an attribute of a node: attributes.h. */
 typedef enum sn_attr_kind {
-  SN_ATTR_END,         /* ends a list of attributes */
-  SN_ATTR_AXIS,        /* 0 .. rank - 1 */
-  SN_ATTR_AXES,        /* a bit for each axis */
-  SN_ATTR_PERMUTATION, /* per axis of the result: the input's axis that moves there */
-  SN_ATTR_PER_AXIS,    /* a number per axis, 0 if the op leaves the axis alone; the shape rule checks it */
+  SN_ATTR_END,           /* ends a list of attributes */
+  SN_ATTR_AXIS,          /* 0 .. rank - 1 */
+  SN_ATTR_AXES,          /* a bit for each axis */
+  SN_ATTR_PERMUTATION,   /* per axis of the result: the input's axis that moves there */
+  SN_ATTR_PER_AXIS,      /* a number per axis, 0: the op leaves it alone; checked by shape rules */
   SN_ATTR_STEP_PER_AXIS, /* the same, but 1 if the op leaves the axis alone */
   SN_ATTR_PER_SPATIAL,   /* a number per axis except the first and the last */
   SN_ATTR_COUNT,         /* at least 1 */
@@ -86,7 +87,7 @@ typedef enum sn_attr_kind {
   SN_ATTR_FLAG,          /* 0 or 1 */
   SN_ATTR_VALUE,         /* the bits of a double */
   SN_ATTR_ARGUMENT,      /* the number of a program's argument */
-  SN_ATTR_REGION /* for a graph's node the number of a region, for a lazy tensor the address of one */
+  SN_ATTR_REGION         /* the number of a region; of a lazy tensor, the address of one */
 } sn_attr_kind;
 
 typedef struct sn_attr {
@@ -113,7 +114,7 @@ typedef struct sn_op_info {
    * stay bools, and it is an error over no elements. */
   bool picks;
   sn_op opposite; /* of a comparison: not (x op y) = (x opposite y) unless an input is NaN */
-  sn_op on_bools; /* the op that takes its place for bools, as in NumPy; none: bools count as 0 and 1 */
+  sn_op on_bools; /* its replacement for bools, as in NumPy; none: they count as 0 and 1 */
   sn_op step;     /* of an op that combines elements: the elementwise op that combines two */
   /* Of an op on bools: the op that does the same to each bit of an int32; if it has one input, the
    * second input is all ones. */

@@ -40,7 +40,7 @@ typedef struct sn_control {
   const sn_graph *regions[SN_MAX_REGIONS]; /* in the order of the attributes */
   uint32_t n_regions;
   size_t n_carries, n_stacks, n_consts; /* of the inputs; a cond's operands count as consts */
-  size_t n_arguments;                   /* of custom: how many of the consts have derivatives, the first ones */
+  size_t n_arguments; /* of custom: how many consts, the first, have derivatives */
   size_t n_results;
   size_t n_kept;  /* of checkpoint: how many of the results are kept values, the last ones */
   int64_t length; /* of scan: rounds */

@@ -33,9 +33,9 @@ typedef struct state {
   family *families;
   size_t n_families, cap_families;
   uint32_t *family_of; /* per node: index of its family + 1, or 0 */
-  uint32_t **result;   /* per scan in a family: the number in the family's body of each of its results */
+  uint32_t **result;   /* per scan in a family: its results' numbers in the family's body */
   uint32_t *buckets;   /* by the hash of a scan's inputs: the first family, + 1 */
-  size_t n_buckets; /* a power of two */
+  size_t n_buckets;    /* a power of two */
 } state;
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -190,12 +190,12 @@ typedef struct remake {
   sn_rewrite *r;
   family *f;
   sn_control c;
-  const sn_id *x;  /* the loop's inputs in the new graph */
+  const sn_id *x;   /* the loop's inputs in the new graph */
   uint8_t *role;    /* per argument of the old body: ROLE_* */
   uint8_t *varies;  /* per node of the old body: it may differ from round to round */
   uint8_t *live;    /* per node: the new loop needs it */
   uint8_t *read_as; /* per node: READ_* bits of its readers */
-  sn_id *outside;   /* per node that does not vary: the node before the loop with its value, or SN_NONE */
+  sn_id *outside;   /* per node that does not vary: its value's node before the loop, or SN_NONE */
   sn_id *map;       /* per node: its node in the new body */
   sn_graph body;    /* the new body */
   sn_id *inputs;    /* of the new loop: one per argument of the new body */

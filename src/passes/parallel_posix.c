@@ -20,7 +20,7 @@ typedef struct walk {
   sn_build b;
   int64_t ranks, rank;
   sn_state_split split;
-  sn_id *map;      /* per node: its whole value in the new graph, or SN_NONE if there are only own blocks or a part */
+  sn_id *map;      /* per node: its whole value, or SN_NONE if only own blocks or a part exist */
   sn_id *part;     /* per node: this process's part of it, or SN_NONE */
   blocks *of;      /* per node: its own blocks */
   sn_id **results; /* per shared scan: the values that its last round returns */

@@ -35,7 +35,8 @@ typedef struct remaker { /* all arrays are per old node */
   uint8_t *live;
   uint8_t *wide;   /* a wide matrix: a wide product, or elementwise of one */
   uint32_t *stage; /* the most products on a path to the node that use a wide matrix up */
-  sn_id *gate;     /* among its inputs that are not wide, and the gates of the wide ones, one of its stage */
+  /* among its inputs that are not wide, and the gates of the wide ones, one of its stage */
+  sn_id *gate;
   copies of[KINDS];
 } remaker;
 

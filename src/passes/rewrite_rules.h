@@ -23,7 +23,8 @@ typedef struct sn_rule_walk {
   int budget;     /* rewrites left for `old`, so that the work per node is bounded */
 } sn_rule_walk;
 
-typedef struct sn_match { /* an op that is not in the new graph yet, or was made by a rule just now */
+/* An op that is not in the new graph yet, or that a rule has just made. */
+typedef struct sn_match {
   sn_rule_walk *walk;
   sn_build *b;
   sn_op op;

@@ -20,7 +20,7 @@
 #include "passes/parallel.h"
 
 typedef struct sn_state_split {
-  uint8_t *blocks; /* per node: it has blocks: it lies between a shard and the exchange that ends them */
+  uint8_t *blocks; /* per node: it has blocks, between a shard and the exchange that ends them */
   uint8_t *own;    /* per node: each process makes its own part */
   uint8_t *whole;  /* per node: somebody reads the whole value */
 } sn_state_split;

@@ -8,8 +8,9 @@ typedef struct search {
   const sn_graph *g;
   const sn_share *share;
   uint8_t *can;    /* per node: it could be made in parts */
-  uint8_t *shared; /* per node: it can, and it is made from an all_gather of the processes' own blocks */
-  uint8_t *leaks;  /* per node: a node needs it whole, directly or behind nodes that keep parts; results do not count */
+  uint8_t *shared; /* per node: it can, and is made from an all_gather of own blocks */
+  /* Per node: a node needs it whole, directly or behind nodes that keep parts; results do not count. */
+  uint8_t *leaks;
   uint8_t *parted; /* per node: it must be made in parts, as it depends on split state */
   uint8_t *wanted; /* per node: somebody reads its part */
   sn_state_split *out;

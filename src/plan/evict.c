@@ -22,9 +22,10 @@ typedef struct evicter {
   const sn_touched *t;
   sn_arena *arena;
   size_t limit, in_use, most_turns; /* limit, in_use: bytes */
-  uint32_t now;          /* the group of the original order whose turn it is */
-  uint8_t *is_there;     /* per value: it is in memory */
-  uint32_t *pins;        /* per value: how many are about to read it: values being made, and the current group */
+  uint32_t now;                     /* the group of the original order whose turn it is */
+  uint8_t *is_there;                /* per value: it is in memory */
+  /* Per value: how many are about to read it: values being made, and the current group. */
+  uint32_t *pins;
   size_t *next;          /* per value: its next reader, as an index into readers.list */
   uint32_t *buffer;      /* per value: its buffer, or its last one if it is not in memory */
   uint32_t *seen, stamp; /* seen, per value: the stamp of the last price_now that counted it */
@@ -32,7 +33,8 @@ typedef struct evicter {
   making *stack;
   size_t n_making, making_capacity;
   bool is_making;
-  uint32_t *idle; /* values made in this turn that no later group reads; they are kept until the turn ends */
+  /* Values made in this turn that no later group reads; they are kept until the turn ends. */
+  uint32_t *idle;
   size_t n_idle, idle_capacity;
   sn_victims victims;
   sn_order *order;

@@ -28,8 +28,9 @@ typedef struct sn_turn {
 typedef struct sn_order {
   sn_turn *turns; /* in order */
   size_t n_turns;
-  uint32_t *values;   /* the buffers of all turns */
-  uint32_t *value_of; /* per buffer: the value it holds; buffers 0 .. number of values - 1 hold the value with their number */
+  uint32_t *values; /* the buffers of all turns */
+  /* Per buffer: the value it holds. The first buffers are the values themselves, with their numbers. */
+  uint32_t *value_of;
   size_t n_buffers;
 } sn_order;
 

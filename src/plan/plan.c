@@ -26,9 +26,9 @@ typedef struct placer {
   sn_plan *plan;
   const bool *donate;
   size_t n_arguments, n_carries;
-  uint8_t *taken;           /* per value: its memory may not be taken: another value has it, or it is returned */
+  uint8_t *taken;           /* per value: another value has taken its memory, or it is returned */
   uint32_t *argument_value; /* per argument: its value, or SN_NONE */
-  uint32_t *carry_of;       /* per value of a loop's body: the carry whose next value it is, or SN_NONE */
+  uint32_t *carry_of;       /* per value of a body: the carry whose next value it is, or SN_NONE */
   sn_blocks blocks;
   sn_value_set set;
 } placer;
@@ -104,7 +104,7 @@ static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_
   sn_group_writes(g, &p->set);
   for (size_t k = 0; k < p->set.n; k++) {
     const uint32_t v = p->set.ids[k];
-    if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* an earlier group wrote a part of it */
+    if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* an earlier group wrote part of it */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
       place_output(p, v, i);
     else

@@ -27,7 +27,7 @@ typedef struct sn_place {
   sn_place_kind kind;
   uint32_t index;
   size_t offset, bytes;
-  uint32_t first, last; /* the live range: the first and the last group; SN_NONE: no group touches it */
+  uint32_t first, last; /* the live range: first and last group; SN_NONE: it is not touched */
 } sn_place;
 
 typedef struct sn_plan {

@@ -30,7 +30,8 @@ static sn_status list_values(sn_touched *t, sn_arena *arena) {
 static sn_status list_groups(const sn_touched *t, sn_arena *arena, bool writers, sn_lists *out) {
   const size_t n = t->groups->n_groups, n_values = t->groups->n_values;
   SN_TRY(new_lists(arena, n_values, t->of_group.first[n], out));
-  size_t *end = out->first + 1; /* where lists begin while they are filled, and where they end afterwards */
+  /* where lists begin while they are filled, and where they end afterwards */
+  size_t *end = out->first + 1;
   for (int fill = 0; fill < 2; fill++) {
     for (size_t g = 0; g < n; g++) {
       const uint32_t *values = t->of_group.list + t->of_group.first[g];

@@ -15,10 +15,10 @@ typedef struct sn_touched {
   const sn_groups *groups;
   sn_lists of_group;         /* per group: its values, first those that it writes */
   uint32_t *n_writes;        /* per group: how many values it writes */
-  sn_lists readers, writers; /* per value: groups in order; a group that writes it is no reader of it */
+  sn_lists readers, writers; /* per value: groups in order; writers do not count as readers */
   size_t *bytes;             /* per value: its size in the arena, rounded up; 0 for arguments */
   double *price;             /* per value: cost of running its writers again, in flops */
-  uint32_t *until;           /* per value: the last group before which it can be made again; 0: none */
+  uint32_t *until;           /* per value: the last group before which it can be made again, or 0 */
 } sn_touched;
 
 /* donate: per argument, whether it may be overwritten after its last use; or NULL. */

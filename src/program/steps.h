@@ -47,14 +47,15 @@ typedef struct sn_stage_text {
 typedef struct sn_program_code {
   sn_arena arena; /* owns everything below, and what a backend makes of it */
   sn_graph graph; /* after all passes */
-  sn_graph *shared; /* the same graph, but still with its shards, to be divided among processes; NULL: it has none */
+  /* The same graph, but still with its shards, to be divided among processes; NULL: it has none. */
+  sn_graph *shared;
   sn_groups groups;
   sn_plan plan;
   sn_step *steps;
   size_t n_steps;
   sn_handle *handles; /* per value of the groups */
   size_t n_arguments, n_buffers;
-  double flops, bytes;  /* of a run; of a while_loop, one round */
+  double flops, bytes; /* of a run; of a while_loop, one round */
   /* Bytes that the arena may take, 0 if there is no budget; and what it would take without one. */
   size_t memory_budget, needed_bytes;
   sn_stage_text *texts; /* dumps of the stages, if asked for */
