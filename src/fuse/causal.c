@@ -1,15 +1,15 @@
-/* causal.c - columns of a chain's scores that need not be computed, as those behind a causal mask:
- * a comparison of the numbers of row and column makes them -infinity, which no maximum sees, and
- * which e^x makes 0, which no sum sees.
+/* causal.c - columns of a chain's scores that need not be computed because a causal mask hides them:
+ * a comparison of the row's and the column's index makes them -infinity, which changes no maximum;
+ * e^x makes that 0, which changes no sum.
  *
  *   s = where(column <= row, q k^T, -inf)     where false:  -inf
  *   m = max s                                               m
  *   p = e^(s - m) / sum e^(s - m)                           0
  *   o = p v                                                 o + 0
  *
- * Of each node the facts of this kind are noted (sn_hidden), as one such line follows from those
- * above it. All that read scores must be able to do without those columns, and nothing else may
- * read them. Every row has a column that counts, so where all is finite the bits are the same. */
+ * Such facts are noted for each node (sn_hidden), as each line follows from those above it. Whatever
+ * reads scores must be able to do without the hidden columns, and only members may read scores.
+ * Every row has a column that counts, so if all values are finite the bits are the same. */
 #include <math.h>
 
 #include "fuse/chain.h"
@@ -24,7 +24,7 @@ enum {
   NEVER = ZERO * NEVER_BY_ZERO
 };
 
-/* The axis whose numbers a node has, perhaps transposed, or less than any. */
+/* The axis along which an iota, perhaps transposed, counts. Of other nodes a number that no sum of two axes reaches. */
 static int64_t axis_of(const sn_graph *g, sn_id id) {
   const sn_node *node = &g->nodes[id];
   const sn_node *in = node->op == SN_OP_transpose ? &g->nodes[g->edges[node->first_input]] : node;
@@ -91,7 +91,8 @@ static bool is_scores(const limiter *l, uint32_t value) {
   return type->rank > 1 && last[0] == l->chain->rows && last[1] == l->chain->columns;
 }
 
-/* Scores are read and written column by column, and who makes columns makes scores. */
+/* Checks that a member reads and writes scores column by column, and that one with a loop over columns
+ * writes nothing but scores; such a member is limited. */
 static sn_status check_touch(void *user, const sn_touch *touch) {
   limiter *l = user;
   sn_group *g = l->member;
@@ -108,7 +109,7 @@ static sn_status check_touch(void *user, const sn_touch *touch) {
   return SN_OK;
 }
 
-/* A product whose terms are columns can do without those that are zeros. */
+/* A product whose terms are columns of scores can leave out those that are zeros. */
 static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   sn_chain *c = l->chain;
   const unsigned facts = hidden[l->values[g->contraction.factors[0].value].node];
@@ -124,7 +125,7 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
 void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
                     const bool *is_local) {
   limiter l = {c, values, is_local, outer, NULL, true};
-  uint32_t first = 0; /* that makes scores */
+  uint32_t first = 0; /* the member that makes scores */
   while (c->whole[first].kind != SN_GROUP_CONTRACTION)
     if (++first == c->n_members) return;
   c->columns = c->whole[first].space[outer];

@@ -4,8 +4,8 @@
  * in order: one that reads what a member wrote joins if it has the members' outer dims and reads it
  * in step, at the same outer index; else it, and all that needs it, comes after the chain. A
  * contraction that needs no member joins with its first reader; a reduction of rows becomes a row
- * group. What only members read stays in the workers' own memory. A chain is made where that is much,
- * beside what its contractions read again for every block. */
+ * group. Values that only members read stay in the workers' own memory. A chain is made where these
+ * are many bytes, also compared with what its contractions read again for every block. */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -17,20 +17,21 @@
 #include "fuse/in_place.h"
 #include "fuse/row.h"
 
-/* Groups that are looked at from the first member on: bounds the compiler's work. */
+/* How many groups are looked at from the first member on: bounds the compiler's work. */
 enum { REACH = 64 };
 
 typedef struct finder {
   sn_groups *groups;
   sn_arena *arena, *scratch;
   sn_chain_fit fit;             /* the chain being looked for */
-  uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
+  uint32_t *n_reads, *n_writes; /* per value: operands of all groups that read and write it */
   uint8_t *state;               /* per value: sn_chain_state */
-  uint32_t *writer;             /* per value SN_CHAIN_BESIDE: its group's place */
-  bool *is_local;               /* per value, of the chain being made */
+  uint32_t *writer;             /* per value in state SN_CHAIN_BESIDE: the place of its group */
+  bool *is_local;               /* per value: whether it is local to the chain being made */
   sn_value_set set;             /* of the groups being looked at */
   uint8_t *hidden;              /* per node: sn_hidden */
-  uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
+  uint32_t *id, *chained_to;    /* id: per place, the group's original number. chained_to: per
+                                 * original number, that of the group that it is a part of now */
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
   uint32_t n_members;
@@ -121,7 +122,8 @@ static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) 
   return SN_OK;
 }
 
-/* A group beside the chain joins with its first reader, or that leaves it where it is. */
+/* Decides whether the group at this place joins the chain, comes after it, stands beside it, or has
+ * nothing to do with it. Groups beside the chain whose results it reads join with it, or not at all. */
 static sn_status look_at(finder *f, size_t at) {
   sn_group *g = &f->groups->groups[at];
   bool reads[SN_CHAIN_STATES] = {false};
@@ -153,15 +155,15 @@ typedef struct local {
   uint32_t value;
   uint32_t writer, last; /* members: the one that writes it, and its last reader */
   uint32_t reads;        /* by members */
-  uint32_t slot;         /* the first value that has this memory: a place in the list */
+  uint32_t slot;         /* place in the list of the first value with the same memory */
   int64_t row_bytes;
 } local;
 
 typedef struct worth {
   local locals[SN_CHAIN_MEMBERS * 4];
   uint32_t n, member; /* the one being looked at */
-  int64_t row_bytes;  /* of local values */
-  int64_t slot_bytes; /* of a row of the memory that they need */
+  int64_t row_bytes;  /* of a row of all local values */
+  int64_t slot_bytes; /* of a row of all slots, the memory that they need */
   int64_t n_slots;
 } worth;
 
@@ -184,10 +186,11 @@ static sn_status count_reads(finder *f, uint32_t value, bool write, void *user) 
   return SN_OK;
 }
 
-/* Memory that nobody needs any more goes to the next value of that size. */
+/* Gives the memory of a value that is dead, or that its last reader may overwrite, to the next value
+ * of the same size. */
 static void choose_slots(finder *f, worth *w) {
   for (uint32_t i = 0; i < w->n; i++) {
-    local *v = &w->locals[i], *last[SN_CHAIN_MEMBERS * 4]; /* per slot: who has it */
+    local *v = &w->locals[i], *last[SN_CHAIN_MEMBERS * 4]; /* per slot: the latest value in it */
     v->slot = i;
     for (uint32_t u = 0; u < i; u++) last[w->locals[u].slot] = &w->locals[u];
     for (uint32_t u = 0; u < i && v->slot == i; u++) {
@@ -203,7 +206,7 @@ static void choose_slots(finder *f, worth *w) {
   }
 }
 
-/* What the first n members hand on among themselves alone is left in w->locals. */
+/* Lists in w->locals the values that the first n members write and that only they read. */
 static sn_status find_local(finder *f, uint32_t n, worth *w) {
   *w = (worth){.n = 0};
   for (w->member = 0; w->member < n; w->member++)
@@ -235,7 +238,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w) {
   if (!block) return false;
   const int64_t blocks = batch * ((rows + block - 1) / block);
   if (blocks < target->costs.least_tasks) return false;
-  double again = 0; /* read again by contractions */
+  double again = 0; /* bytes that contractions read again for every block */
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
@@ -248,7 +251,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w) {
 
 /* ---- the group of a chain -------------------------------------------------------------------- */
 
-/* What the members read and write beside the worker's own memory. */
+/* Lists what the members read and write that is not local to the chain. */
 static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
   sn_value_set *set = &f->set;
   const size_t n_writes = sn_group_buffers(c->whole, c->n_members, set);
@@ -329,7 +332,8 @@ static bool is_member(const finder *f, size_t at) {
 
 static bool is_hole(const sn_group *g) { return g->kind == SN_GROUP_KIND_COUNT; }
 
-/* From the first to the last member: holes, what does not need the chain, the chain, the rest. */
+/* Puts, in place of all groups from the first to the last member: holes, the groups that do not need
+ * the chain, the chain, the groups that need it. */
 static sn_status replace(finder *f, const sn_group *chain) {
   const size_t n = f->members[f->n_members - 1] + 1 - f->first;
   sn_group *list = f->groups->groups + f->first, *sorted;
@@ -360,7 +364,8 @@ static sn_status replace(finder *f, const sn_group *chain) {
   return SN_OK;
 }
 
-/* The most members, from the first on, that pay: the last one, too, reads what is handed on. */
+/* Shortens the list of members to the longest one that pays, and in which the last member makes one
+ * more value local. */
 static sn_status choose_members(finder *f, worth *w) {
   for (; f->n_members > 1; f->n_members--) {
     worth fewer;
@@ -371,7 +376,8 @@ static sn_status choose_members(finder *f, worth *w) {
   return SN_OK;
 }
 
-/* A product whose result is more than it reads, or a map or row group that makes much for one. */
+/* Whether a chain may begin with the group: a product whose rows are longer than k, or a map or row
+ * group over many points. */
 static bool may_begin(const finder *f, const sn_group *g) {
   const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
   if (f->fit.outer < 1 || f->fit.dims[f->fit.outer - 1] < 2) return false;
@@ -400,9 +406,9 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   return forget(f, end);
 }
 
-/* Groups that have become a part of another one leave holes, too. */
+/* Moves maps into products as their prologues. The maps leave holes, as members of chains do. */
 static sn_status join_maps(finder *f) {
-  uint32_t *joins = f->writer; /* done with */
+  uint32_t *joins = f->writer; /* which is not needed any more */
   SN_TRY(sn_join_prologues(f->groups, f->arena, f->n_reads, f->n_writes, &f->set, joins));
   for (size_t i = 0; i < f->groups->n_groups; i++) {
     if (joins[i] == SN_NONE) continue;
@@ -414,7 +420,7 @@ static sn_status join_maps(finder *f) {
 
 static void close_holes(finder *f) {
   sn_groups *groups = f->groups;
-  uint32_t *number = f->n_reads; /* per id: the place in the end; counts are done with */
+  uint32_t *number = f->n_reads; /* per id: its final place. The counts are not needed any more. */
   size_t n = 0;
   for (size_t i = 0; i < groups->n_groups; i++) {
     if (is_hole(&groups->groups[i])) continue;
@@ -445,7 +451,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch)
   for (size_t i = 0; i < groups->n_groups; i++)
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
   for (size_t i = 0; i < groups->n_groups;) {
-    bool found = false; /* then other groups stand here now */
+    bool found = false; /* if so, another group stands at place i now */
     SN_TRY(find_chain(&f, i, &found));
     i += !found;
   }

@@ -30,7 +30,8 @@ static bool in_step(const sn_chain_fit *f, const sn_touch *touch) {
                       touch->rank - f->outer, size);
 }
 
-/* Numbers that change along the outer dims alone can be listed for a block. */
+/* Whether a block can have this iota: it does not change along the outer dims, or it is int32 and
+ * changes along them alone, and can be listed for a block. */
 static bool index_fits(const sn_chain_fit *f, const sn_touch *touch) {
   const sn_operand *o = touch->operand;
   bool outer = false, inner = false;
@@ -39,7 +40,7 @@ static bool index_fits(const sn_chain_fit *f, const sn_touch *touch) {
   return !outer || (!inner && o->dtype == SN_I32);
 }
 
-/* Or will be, once a reader has joined. */
+/* Whether a member writes the value, or will once a reader has joined and brought the writer with it. */
 static bool is_inside(const sn_chain_fit *f, uint32_t value) {
   return f->state[value] == SN_CHAIN_INSIDE || f->state[value] == SN_CHAIN_BESIDE;
 }
@@ -53,7 +54,7 @@ static sn_status check_fit(void *user, const sn_touch *touch) {
   fit *t = user;
   const sn_chain_fit *f = t->f;
   const uint32_t v = touch->operand->value;
-  if (touch->role == SN_ROLE_FACTOR) return SN_OK; /* looked at before */
+  if (touch->role == SN_ROLE_FACTOR) return SN_OK; /* factors_fit has checked it */
   if (v == SN_NONE)
     t->all = t->all && index_fits(f, touch);
   else if (sn_touch_writes(touch))
@@ -82,7 +83,7 @@ static bool factors_fit(const sn_chain_fit *f, const sn_group *g) {
   return !is_inside(f, a->value) || factor_in_step(f, a);
 }
 
-/* Whether the group is a row group of one phase, as it may run in a chain. */
+/* Whether the group is a reduction that can run in a chain as a row group of one phase. */
 static bool reduces_rows(const sn_chain_fit *f, const sn_group *g) {
   return g->kind == SN_GROUP_REDUCE && g->space_rank == f->outer && g->reduced_rank == 1 &&
          sn_group_reduced_points(g) <=
@@ -98,7 +99,7 @@ bool sn_chain_uses_up(const sn_chain_fit *f, const sn_group *g) {
          is_inside(f, g->contraction.factors[0].value);
 }
 
-/* An operand that is read or written column by column, or once a row. */
+/* Whether the operand is of scores, walked column by column, or of one number per row. */
 static bool is_handed_on(const sn_chain_fit *f, const sn_touch *touch) {
   const sn_operand *o = touch->operand;
   const int64_t size = sn_chain_row_elements(f, o->value);

@@ -1,15 +1,16 @@
-/* chain_fit.h - whether a group may be a member of the chain that is being looked for (chain.c). All members walk over the same
- * outer dims, and read in step, at the same outer index, what others of them wrote.
+/* chain_fit.h - whether a group may be a member of the chain that is being looked for (chain.c). All members walk over the
+ * same outer dims, and read what other members wrote in step: at the same outer index.
  *
- * A target whose tasks hold no whole rows goes through tiles of their columns (limits.tile_rows). There what members hand on is
- * scores, which the chain's first product has a column of for each of its own, or one number a row; a product makes scores of
- * what lies in memory, or it uses scores up, and then no member reads its result. */
+ * On a target whose tasks cannot hold whole rows, a chain goes through tiles of columns (limits.tile_rows). There, members
+ * hand on only scores, which have as many columns as the chain's first product, or one number per row. A product either
+ * makes scores from factors in memory, or uses scores up as its left factor, and then no member may read its result. */
 #ifndef SN_FUSE_CHAIN_FIT_H
 #define SN_FUSE_CHAIN_FIT_H
 
 #include "fuse/group.h"
 
-/* What a value is to the chain: of a contraction BESIDE it, nobody has read; LATE comes after it. */
+/* What a value is to the chain. INSIDE: a member writes it. LATE: only groups that run after the chain may read it.
+ * BESIDE: a contraction writes it that joins together with the first member that reads it. OUTSIDE: any other value. */
 typedef enum sn_chain_state {
   SN_CHAIN_OUTSIDE,
   SN_CHAIN_INSIDE,
@@ -20,17 +21,17 @@ typedef enum sn_chain_state {
 
 typedef struct sn_chain_fit {
   const sn_groups *groups;
-  const uint32_t *n_writes; /* per value: operands of all groups */
+  const uint32_t *n_writes; /* per value: how many operands of all groups write it */
   const uint8_t *state;     /* per value: sn_chain_state */
-  int outer;
+  int outer;                /* number of outer dims */
   int64_t dims[SN_MAX_RANK];
-  int64_t columns; /* of scores, in tiles */
-  int64_t results; /* columns of the products that use scores up, in tiles */
+  int64_t columns; /* in tiles: those of the scores */
+  int64_t results; /* in tiles: columns of all products that use scores up */
 } sn_chain_fit;
 
-#define SN_TILED_TERMS 512   /* of a product that makes scores, at most */
-#define SN_TILED_COLUMNS 128 /* of one that uses them up */
-#define SN_TILED_RESULTS 256 /* of all of those */
+#define SN_TILED_TERMS 512   /* most terms (k) of a product that makes scores */
+#define SN_TILED_COLUMNS 128 /* most columns of a product that uses scores up */
+#define SN_TILED_RESULTS 256 /* most columns of all of these together */
 
 bool sn_chain_fits(const sn_chain_fit *f, const sn_group *g);
 

@@ -1,14 +1,15 @@
-/* excess.c - excess precision: behind a product, while its tile is in registers, casts to a float of 16 bits and back are not
- * done.
+/* excess.c - excess precision: in the epilogue of a product, while its tile is in registers, casts to a float of 16 bits and
+ * back are left out.
  *
  *   y = x w        : float32
- *   h = astype y   : float16    not done: nobody reads it but the next line
- *   z = astype h   : float32    y
+ *   h = astype y   : float16    left out: only the next line reads it
+ *   z = astype h   : float32    is y
  *
- * What lies in memory is rounded as the graph says: a value that others read there, a result, one that has readers beside
- * such casts. So all who read a value read the same one. The result is no less precise, but which values are rounded
- * depends on what is fused: deterministic programs round all of them. Other kernels round, too: what they take is memory's
- * time, and the check that gradients are finite is to see those that the optimizer takes. */
+ * A value is rounded as the graph says if it lies in memory (other kernels read it, or it is an output), or if it has other
+ * readers than casts back. So all readers of a value see the same one. The result is no less precise, but which values are
+ * rounded depends on what is fused: deterministic programs round all of them. Kernels that are no products round, too: they
+ * are bound by memory, so casts cost them no time, and the check that gradients are finite has to see the values that the
+ * optimizer takes. */
 #include "fuse/lowering.h"
 
 static bool is_behind_product(const sn_lowering *l, sn_id id) {
@@ -17,7 +18,7 @@ static bool is_behind_product(const sn_lowering *l, sn_id id) {
   return sn_op_describe(l->g->nodes[l->p->anchor[set]].op)->kind == SN_CLASS_MATMUL;
 }
 
-/* A cast from float32 to 16 bits that lies nowhere in memory. */
+/* Whether the node is a cast from float32 to 16 bits, behind a product, that is not stored. */
 static bool may_stay_wide(const sn_lowering *l, sn_id id) {
   const sn_graph *g = l->g;
   const bool half = sn_dtype_table[g->nodes[id].type.dtype].kind == SN_KIND_HALF;

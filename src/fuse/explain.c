@@ -16,7 +16,7 @@ static bool has_totals(const explainer *e, sn_id id) {
   return kind != SN_GROUP_MAP && kind != SN_GROUP_CALL && kind != SN_GROUP_CONTROL;
 }
 
-/* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
+/* Why the kernel of `to` does not compute `from`, which is no view, itself, if no cut was noted. */
 static const char *rule(const explainer *e, sn_id from, sn_id to) {
   const sn_op_class kind = sn_op_describe(e->g->nodes[to].op)->kind;
   if (!e->groups->made.fusion) return "fusion is off";
@@ -49,7 +49,8 @@ static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_
   return (sn_edge_note){cut ? sn_cut_reason(cut->why) : rule(e, from, to), e->stored[from]};
 }
 
-/* The note on the edge x -> to among those from *next on, which are in the order of `to`. */
+/* The record of a cut of edge x -> to, or NULL. Records are in the order of `to`; *next is the first
+ * that has not been passed. */
 static const sn_cut_record *find_cut(const sn_groups *groups, size_t *next, sn_id x, sn_id to) {
   while (*next < groups->n_cuts && groups->cuts[*next].to < to) ++*next;
   for (size_t i = *next; i < groups->n_cuts && groups->cuts[i].to == to; i++)

@@ -1,9 +1,10 @@
-/* fuse.h - graph -> groups, one kernel each. Seven steps, a file each:
+/* fuse.h - graph -> groups, one kernel each. Eight steps:
  *   prepare    makes copies explicit where a view cannot be read in place
+ *   padding    which pads are done by the packing of the products that read them
  *   lookup     which gathers are loads of the kernels that read them
  *   partition  which nodes share a kernel
  *   lower      nodes -> loop nest with bodies
- *   verify     whether they write every buffer whole
+ *   verify     whether the groups write every buffer whole
  *   chain      groups whose intermediates stay with a block of rows become one, and small maps a
  *              part of the product that reads them (prologue)
  *   merge      contiguous dimensions become one */
@@ -14,16 +15,16 @@
 #include "fuse/row.h"
 #include "fuse/view.h"
 
-/* After it: every reshape is free, matmul and calls read memory, outputs are computed nodes or
- * arguments, and no markers are left. The new graph lives in arena, that of the program. */
+/* In the graph that it makes, every reshape is free, matmul and calls read memory, outputs are
+ * computed nodes or arguments, and no markers are left. It lives in arena, that of the program. */
 sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to);
 
-/* The same for a region: its outputs have a buffer each, as what lies in an argument's is gone in the next round. */
+/* The same for a region: each output has a buffer of its own, as the next round overwrites the arguments' buffers. */
 sn_status sn_prepare_region(const sn_graph *from, const sn_target *target, sn_arena *arena,
                             sn_graph *to);
 
-/* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made
- * for that, and a concat of so many inputs that a kernel for each would be too many. */
+/* Whether a node has a kernel of its own that runs along one axis (kernels/kernel_call.c): the ops
+ * made for that, and a concat of so many inputs that one copying kernel for each would be too many. */
 bool sn_node_is_call(const sn_target *target, const sn_node *node);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
@@ -35,13 +36,13 @@ typedef struct sn_partition {
   uint32_t *set;
   sn_id *owner;  /* SN_NONE, or the reduction that computes this node on the fly */
   sn_id *anchor; /* per set: its reduction, contraction, pad, concat or call; or SN_NONE */
-  sn_id *row;    /* per set: a reduction that tells its row domain, or SN_NONE */
+  sn_id *row;    /* per set: a reduction whose row domain (sn_row_of) is the set's, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;
   size_t n_cuts;
 } sn_partition;
 
-/* views: of all nodes. What steps hand on, but for groups, is in scratch. */
+/* views: one per node. All that the steps hand on is in scratch, except for the groups. */
 sn_status sn_partition_graph(const sn_graph *graph, const sn_target *target, const sn_view *views,
                              sn_fuse_options how, sn_arena *scratch, sn_partition *out);
 
@@ -59,11 +60,12 @@ sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, sn_fuse_
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* group_copy.c: *out = *group, with operands of its own. Chains are no members of chains. */
+/* group_copy.c: *out = *group, with operands of its own. (Recurses into a chain's members, which are never chains.) */
 sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out);
 
-/* padding.c: offset and nests of input x of a product of the given rank, side 0 or 1; where its
- * view is in the frame of a pad, so are the numbers, until it has left that (false: it cannot). */
+/* padding.c. sn_factor_of sets offset and nests of the factor that is input x, on side 0 or 1, of a
+ * product of the given rank. If x is a view in the frame of a pad, they describe the pad's result;
+ * sn_factor_leave_frame then makes them describe what the pad reads, or returns false if it cannot. */
 void sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int rank, int side,
                   sn_operand *factor);
 bool sn_factor_leave_frame(const sn_graph *graph, const sn_view *views, sn_id frame,

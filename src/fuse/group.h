@@ -10,14 +10,14 @@
  *     post(p, totals), stores              call         none, no post: one op with its own kernel
  *                                          control      none: control flow, over whole buffers
  *
- * A contraction may have a map over few points before it, whose result it alone reads. A scalar
- * program is a map over a space of one point. A chain is a run of map, row and contraction
- * groups that go together through one block of rows after the other (chain.h).
+ * A contraction may own a map over few points that runs before it and whose result it alone reads
+ * (prologue.c). A scalar program is a map over a space of one point. A chain is a run of map, row
+ * and contraction groups that go together through one block of rows after the other (chain.h).
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
- * every operand are merged. The factors of a product have a nest (nest.h) per axis instead, so that
- * several axes of a view, im2col's among them, can be the m, n or k of a product. */
+ * every operand are merged. The factors of a product have a nest (nest.h) per axis instead of a
+ * stride, so that several axes of a view, as im2col makes them, can be the m, n or k of a product. */
 #ifndef SN_FUSE_GROUP_H
 #define SN_FUSE_GROUP_H
 
@@ -41,12 +41,12 @@ typedef enum sn_value_kind { SN_VALUE_ARGUMENT, SN_VALUE_OUTPUT, SN_VALUE_TEMP }
 
 typedef struct sn_value {
   sn_value_kind kind;
-  uint32_t argument; /* of an argument: its number */
-  sn_id node;        /* whose elements it holds, row-major */
+  uint32_t argument; /* of SN_VALUE_ARGUMENT: the argument's number */
+  sn_id node;        /* the node whose elements the buffer holds, row-major */
   sn_type type;
 } sn_value;
 
-/* The dimensions of a product's factor, a matrix per point of the batch. */
+/* The axes of a product's factor, which has a matrix per point of the batch. */
 typedef enum sn_product_axis {
   SN_AXIS_BATCH,
   SN_AXIS_ACROSS, /* the rows of a, or the columns of b */
@@ -56,15 +56,15 @@ typedef enum sn_product_axis {
 
 /* How an operand's dimensions lie in its buffer. */
 typedef enum sn_form {
-  SN_FORM_STRIDES, /* a stride each */
-  SN_FORM_NESTS,   /* a nest each: of a product's factor */
-  SN_FORM_INDEXED  /* a stride each, and a place that memory tells: of a load */
+  SN_FORM_STRIDES, /* a stride per dimension */
+  SN_FORM_NESTS,   /* a nest per axis: only factors of products */
+  SN_FORM_INDEXED  /* a stride per dimension and an index read from memory: only loads */
 } sn_form;
 
-/* Where a body's loads and stores, a product's factors and a call's lines lie. */
+/* A place in memory: of a body's load or store, a product's factor, or a call's lines. */
 typedef struct sn_operand {
-  uint32_t value; /* buffer, or SN_NONE: the number offset + sum index * stride itself (iota) */
-  sn_dtype dtype; /* in memory: a product packs a small one as float32 */
+  uint32_t value; /* buffer; SN_NONE: none, the element is offset + sum index * stride (iota) */
+  sn_dtype dtype; /* in memory: packing casts the small ones of a product to its total_dtype */
   sn_form form;
   int64_t offset; /* elements */
   int64_t strides[SN_MAX_RANK];
@@ -76,14 +76,14 @@ typedef struct sn_operand {
 
 typedef struct sn_nests {
   sn_nest of[SN_PRODUCT_AXES];
-  sn_bounds bounds; /* where there is no element it is 0 */
+  sn_bounds bounds; /* positions outside of them have no element in memory and are 0 */
 } sn_nests;
 
-/* A dimension of the buffer along which int32 in another one tell the position, as op gather has it:
- * below 0 it counts from the end; what is still outside is clamped. */
+/* A dimension of the buffer along which an int32 index from another buffer gives the position, as
+ * in op gather: a negative index counts from the end, and one that is still outside is clamped. */
 typedef struct sn_indexing {
-  sn_operand index; /* covers the same dimensions */
-  int64_t stride, length;
+  sn_operand index;       /* where the indices lie; covers the same dimensions as the load */
+  int64_t stride, length; /* of the indexed dimension */
 } sn_indexing;
 
 static inline bool sn_is_indexed(const sn_operand *o) { return o->form == SN_FORM_INDEXED; }
@@ -92,8 +92,8 @@ typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */
   SN_INSN_CONST, /* value */
   SN_INSN_TOTAL, /* total args[0]: result of a reduction or of the contraction */
-  SN_INSN_KEPT,  /* what an earlier phase put into slot args[0], at the same point of the row */
-  SN_INSN_OP     /* op(args...) */
+  SN_INSN_KEPT, /* the value that an earlier phase kept in slot args[0] for this point of the row */
+  SN_INSN_OP    /* op(args...) */
 } sn_insn_kind;
 
 typedef struct sn_insn {
@@ -102,7 +102,7 @@ typedef struct sn_insn {
   sn_dtype dtype;    /* of the result */
   sn_dtype in_dtype; /* of the last argument */
   uint32_t n_args;
-  uint32_t args[SN_MAX_ARITY]; /* earlier instructions; of a load: the operand, else: which one */
+  uint32_t args[SN_MAX_ARITY]; /* of an op: earlier instructions; else see sn_insn_kind */
   double value;
 } sn_insn;
 
@@ -114,21 +114,21 @@ typedef struct sn_body {
 } sn_body;
 
 typedef struct sn_store {
-  uint32_t insn; /* of the body it follows */
+  uint32_t insn; /* whose value is stored: an instruction of the body that the store follows */
   sn_operand target;
 } sn_store;
 
 typedef struct sn_reduction {
   sn_op op; /* sum, max, min ... */
   sn_dtype dtype;
-  uint32_t insn; /* of the phase's body: what is reduced */
+  uint32_t insn; /* whose values are reduced: an instruction of the phase's body */
 } sn_reduction;
 
-/* What a member of a chain does only for the columns that count there (chain.h). */
+/* Which loop of a chain's member runs only over the columns that count there (chain.h). */
 typedef enum sn_limited {
   SN_LIMITED_NONE,
-  SN_LIMITED_COLUMNS, /* its columns, or the points of its rows */
-  SN_LIMITED_TERMS    /* the terms of its sums, a contraction's k */
+  SN_LIMITED_COLUMNS, /* the one over its columns, or over the points of its rows */
+  SN_LIMITED_TERMS    /* the one over the terms of its sums, a contraction's k */
 } sn_limited;
 
 #define SN_MAX_TOTALS 16 /* of a row group */
@@ -139,7 +139,8 @@ typedef struct sn_kept {
   uint32_t insn, slot;
 } sn_kept;
 
-/* One walk over the reduced points. Strides of its operands and stores cover space then reduced. */
+/* One walk over the reduced points. The strides of its operands and stores cover the space, then
+ * the reduced dims. */
 typedef struct sn_phase {
   sn_body body; /* may read totals of earlier phases */
   sn_reduction *reductions;
@@ -151,25 +152,25 @@ typedef struct sn_phase {
   uint32_t n_stores;
 } sn_phase;
 
-/* What reductions and row groups do at each point of the space. A reduction has one phase that ends
- * in one total, and no kept values. If it is ragged, each index of space dim 0 has a bag of the
- * reduced points, which reach from the end of the bag before to its own and come one after the
- * other: so a scatter by indices that are known beforehand is a gather of sums. Then there is one
- * reduced dim, and what the phase loads does not move along space dim 0. */
+/* What reduce and row groups do at each point of the space. A reduce group has one phase with one
+ * reduction, and no kept values. If it is ragged, each index of space dim 0 has a bag: the run of
+ * reduced points from the end of the bag before it up to its own end. (So a scatter whose indices
+ * are known beforehand becomes a gather of sums.) A ragged group has one reduced dim, and the loads
+ * of its phase have stride 0 along space dim 0. */
 typedef struct sn_row {
   sn_phase *phases;
   uint32_t n_phases, n_totals;
   sn_dtype *kept; /* dtype of each slot */
   uint32_t n_kept;
-  bool hears_all;   /* reductions would miss masked points (causal.c) */
-  sn_operand *ends; /* NULL, or it is ragged: int32, where each bag ends; covers the space */
+  bool hears_all;   /* a reduction needs masked points too, so they must be computed (causal.c) */
+  sn_operand *ends; /* NULL; of a ragged group: int32, where each bag ends; covers the space */
 } sn_row;
 
 /* A product: the space is (batch..., m, n). */
 typedef struct sn_contraction {
   sn_operand *factors; /* a and b */
   int64_t k;
-  sn_dtype total_dtype;    /* and that of a and b, when packed */
+  sn_dtype total_dtype;    /* of the sums, and of a and b once packed */
   struct sn_group *before; /* maps that run first, over all of their points (prologue.c) */
   uint32_t n_before;       /* 0 or 1 */
 } sn_contraction;
@@ -179,22 +180,22 @@ typedef struct sn_contraction {
 typedef struct sn_call {
   sn_op op;
   sn_operand *operands; /* the op's inputs, in their order */
-  int64_t *lengths;     /* of the axis in each */
-  int64_t *starts;      /* of a concat: where in the result's line each begins, and its length */
+  int64_t *lengths;     /* of the axis in each operand */
+  int64_t *starts; /* of a concat: where each operand begins in the result's line, then the end */
   uint32_t n_operands;
   int64_t length;         /* of the axis in the result */
-  const int64_t *options; /* the op's attributes behind the axis */
+  const int64_t *options; /* the op's attributes, without the axis if it has one */
 } sn_call;
 
-/* Control flow (graph/regions.h): operands are its inputs in their order, store i is of result results[i]; each a whole
- * buffer, elements one after the other. What its regions need is known when they have programs (program/rooms.h). */
+/* Control flow (graph/regions.h). Operands are its inputs in their order, each a run of elements in a buffer; store i
+ * writes result results[i], a whole buffer. room and stays are set once its regions have programs (program/rooms.h). */
 typedef struct sn_control_flow {
   sn_id node;
   sn_operand *operands;
   uint32_t n_operands;
   uint32_t *results;
-  sn_operand *room; /* the memory it works in, or NULL */
-  bool *stays;      /* per operand, if there is room: a carry that every round writes over itself */
+  sn_operand *room; /* the memory that its regions work in, or NULL */
+  bool *stays; /* per operand, if there is room: whether every round updates this carry in place */
 } sn_control_flow;
 
 /* The kind alone tells which member of the union there is. */
@@ -206,7 +207,7 @@ typedef struct sn_group {
   int64_t space[SN_MAX_RANK];
   int64_t reduced[SN_MAX_RANK];
 
-  sn_body post; /* strides cover space; of a chain: the operands are all that it reads */
+  sn_body post; /* strides cover space; of a chain: only operands, the buffers that it reads */
   sn_store *stores;
   uint32_t n_stores;
 
@@ -243,18 +244,18 @@ typedef struct sn_fuse_options {
 /* The graph cut into groups, in an order in which they can run. */
 typedef struct sn_groups {
   const sn_graph *graph;
-  const sn_target *target; /* that they are made for */
+  const sn_target *target; /* the machine that the groups are made for */
   sn_fuse_options made;
   sn_group *groups;
   size_t n_groups;
   sn_value *values;
   size_t n_values;
-  uint32_t *outputs; /* per graph output: its value; an argument's if it is returned as it is */
+  uint32_t *outputs; /* per graph output: its value, which is an argument's if that is returned */
   size_t n_outputs;
   sn_cut_record *cuts;
   size_t n_cuts;
   uint32_t *kernel_of; /* per node: the (last) group that computes it, or SN_NONE */
-  uint32_t *again; /* per group: the one that it repeats for a memory budget, or SN_NONE; or NULL */
+  uint32_t *again;     /* NULL, or per group: the one it repeats for a memory budget, or SN_NONE */
 } sn_groups;
 
 /* The name of a kind; "scalar" for a map over one point. */

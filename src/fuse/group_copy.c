@@ -1,5 +1,5 @@
-/* group_copy.c - a group that can be cut, merged or given other buffers while the one that it was
- * copied from stays. */
+/* group_copy.c - copies a group, so that the copy can be cut, merged or given other buffers while the
+ * original stays as it is. */
 #include <string.h>
 
 #include "fuse/chain.h"

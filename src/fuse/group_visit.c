@@ -58,7 +58,7 @@ static sn_status visit_call(visitor *v, const sn_group *g) {
   return meet(v, SN_ROLE_RESULT, &g->stores[0].target);
 }
 
-/* Operands that are whole buffers: how long they are is not the group's to say. */
+/* Operands have rank 0: each is a run of elements whose length the group does not know. */
 static sn_status visit_control(visitor *v, const sn_group *g) {
   v->touch.rank = 0;
   for (uint32_t i = 0; i < g->control.n_operands; i++)

@@ -1,4 +1,4 @@
-/* in_place.c - whether a value may lie where one that its group reads for the last time lies. */
+/* in_place.c - whether a value may take the memory of one that its group reads for the last time. */
 #include "fuse/in_place.h"
 
 #include "fuse/group_visit.h"
@@ -10,8 +10,8 @@ static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   return same;
 }
 
-/* Whether a reduction takes the elements of `from` as they lie in memory: it does so after the
- * phase's stores. */
+/* Whether a reduction of the phase takes elements of `from` straight from memory: it does so after the
+ * phase's stores, which may have overwritten them. */
 static bool reduces_memory(const sn_phase *phase, uint32_t from) {
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     const sn_insn *insn = &phase->body.insns[phase->reductions[k].insn];
@@ -21,7 +21,7 @@ static bool reduces_memory(const sn_phase *phase, uint32_t from) {
   return false;
 }
 
-/* A write of v that is looked at, and the value whose place it takes. */
+/* The write of v that is being looked at, and the value whose place it takes. */
 typedef struct takeover {
   const sn_group *group;
   uint32_t v, from;
@@ -29,12 +29,12 @@ typedef struct takeover {
   bool any, all;
 } takeover;
 
-/* Nothing reads `from` after the write has taken its place: the same phase and, row by row, earlier
- * ones may read it where it is written. A map before a product is through by then. */
+/* Checks that `from` is not read after the write: loads of the same place, in the same phase or, row
+ * by row, an earlier one, come before it. A map before a product has ended by then. */
 static sn_status check_read(void *user, const sn_touch *read) {
   takeover *t = user;
   if (read->operand->value != t->from || read->group != t->group) return SN_OK;
-  if (sn_touch_writes(read)) t->all = false; /* a second time, within a memory budget */
+  if (sn_touch_writes(read)) t->all = false; /* the group runs again, within a memory budget */
   const bool in_post = t->write->phase == sn_group_phases(t->group);
   const bool in_time = read->role == SN_ROLE_LOAD &&
                        (in_post ? read->phase == t->write->phase : read->phase <= t->write->phase);
@@ -53,8 +53,8 @@ static sn_status check_write(void *user, const sn_touch *write) {
   return sn_group_visit(g, check_read, t);
 }
 
-/* v is a carry that stays where it is, and `from` what it begins as. Other carries that stay may begin as the same:
- * they are copied to their places before the first round. */
+/* Whether v is a carry that is updated in place, and `from` its initial value. Other such carries may have the same initial
+ * value: it is copied to their places before the first round. */
 static bool carries_on(const sn_group *g, uint32_t v, uint32_t from) {
   const sn_control_flow *flow = &g->control;
   bool is_carry = false;
@@ -69,7 +69,8 @@ static bool carries_on(const sn_group *g, uint32_t v, uint32_t from) {
   return is_carry;
 }
 
-/* A scatter writes single elements of `from` itself then. Indices and updates are read meanwhile. */
+/* Whether the call is a scatter that can write its elements into `from` itself. Its indices and
+ * updates are read meanwhile, so they must lie elsewhere. */
 static bool updates(const sn_group *g, uint32_t from) {
   const sn_call *call = &g->call;
   if (sn_op_describe(call->op)->kind != SN_CLASS_SCATTER) return false;
@@ -79,8 +80,8 @@ static bool updates(const sn_group *g, uint32_t from) {
          same_access(&call->operands[0], &g->stores[0].target, g->space_rank + 1);
 }
 
-/* Of all stores of v, at least one: a stack of scalars is written element by element. Calls but for scatters read
- * whole lines, the rows of a chain's block all of what is beside them, control flow what it likes. */
+/* All stores of v must fit, of which a stack of scalars has several. Not in place: calls other than scatters, which read
+ * whole lines; chains, where rows of a block may read all that is not local; control flow, except for its carries. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
   takeover t = {.group = g, .v = v, .from = from, .all = true};
   if (g->kind == SN_GROUP_CONTROL) return carries_on(g, v, from);

@@ -1,17 +1,17 @@
-/* lookup.c - gathers that are never made: what reads one looks each element up where it lies, so
- * that a table's rows, an embedding say, go straight into the kernel that adds to them.
+/* lookup.c - gathers that are never computed: their readers look each element up in the table, so
+ * that the rows of an embedding, say, go straight into the kernel that adds to them.
  *
  *   gather y[i, j] = x[index[i], j] along axis 0       z = y + p
  *   z's kernel loads x at  0 i + 1 j + 9 position(index[i])      for an x with 9 columns
  *
- * Views of the gather are made as if its result were in memory. A load leaves it dim by dim, as
- * those of padded views leave their frame (padding.c): a stride is so many steps along one axis, and
- * becomes as many strides of x (none along the gather's own axis) and of the indices.
+ * Views of the gather describe its result as if it were in memory. A load is converted dim by dim,
+ * as padding.c does it: a stride of n steps along one axis of the result becomes n strides of x (0
+ * along the gather's own axis) and n strides of the indices.
  *
- * Readers must be bodies, whose loads these are. Rows along the innermost axis lie together in x, or
- * each element pays for an index: where the target says that rows of one are worth it. A reduction
- * that takes turns along another axis than the last ones reads a copy, as before: how it cuts its
- * sums depends on strides. */
+ * Only bodies can read this way, as only they have loads. Rows along the innermost axis should be
+ * contiguous in x: otherwise every element reads an index, which the target has to find worth it for
+ * rows of one. A reduction over other axes than the last ones reads a copy: how it cuts its sums
+ * depends on strides, and its bits must not change. */
 #include "fuse/lowering.h"
 
 /* The axis that `stride` moves along in a row-major type, and how far; false if none. */
@@ -31,12 +31,12 @@ typedef struct lookups {
   const sn_graph *g;
   const sn_target *target;
   const sn_view *views;
-  uint8_t *copied; /* per node: whether it is no gather, or something needs it in memory */
+  uint8_t *copied; /* per node: whether it is no gather, or has a reader that cannot look it up */
   uint8_t
       *in_bag; /* per node: whether only ragged reductions need it, and may compute it themselves */
 } lookups;
 
-/* Rows of x that lie together, and are more than single elements. */
+/* Whether the gather takes rows of several elements that are contiguous in x, by one index each. */
 static bool has_rows(const lookups *l, sn_id id) {
   const sn_node *node = &l->g->nodes[id];
   const sn_id *x = sn_graph_inputs(l->g, id);
@@ -45,7 +45,7 @@ static bool has_rows(const lookups *l, sn_id id) {
          l->views[x[0]].strides[last] == 1 && l->views[x[1]].strides[last] == 0;
 }
 
-/* Elements that an index is read for: a row of what gather `id` makes, or one. */
+/* How many elements of gather id's result an index is read for: a row, or one. */
 static int64_t row_of(const lookups *l, sn_id id) {
   const sn_type *made = &l->g->nodes[id].type;
   return has_rows(l, id) ? made->dims[made->rank - 1] : 1;
@@ -57,7 +57,7 @@ static bool can_look_up(const lookups *l, sn_id id) {
          sn_type_size(&l->g->nodes[id].type) > 0;
 }
 
-/* Whether each dim of the view stays within one axis of what gather `base` makes. */
+/* Whether each dim of view x stays within one axis of gather base's result. */
 static bool leaves(const lookups *l, sn_id x, sn_id base) {
   const sn_view *view = &l->views[x];
   const sn_type *type = &l->g->nodes[x].type, *made = &l->g->nodes[base].type;
@@ -76,8 +76,8 @@ static bool leaves(const lookups *l, sn_id x, sn_id base) {
   return true;
 }
 
-/* Whether input k of the user, what gather `base` makes, is read as the gather has it, row by row or
- * in any order where an index is for one element; and rows are long enough. */
+/* Whether the user can look up its input k, a view of gather `base`: it reads rows as the gather takes
+ * them (any order will do if an index is for one element), and they are long enough to pay. */
 static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
   const sn_id x = sn_graph_inputs(l->g, user)[k];
   const sn_type *type = &l->g->nodes[x].type;
@@ -92,10 +92,10 @@ static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
           sn_row_of(l->target, l->g, user, &(sn_row_domain){0}));
 }
 
-/* Users before what they use. */
+/* Users come before their inputs. */
 static sn_status find_in_bags(const lookups *l, sn_arena *scratch) {
   const sn_graph *g = l->g;
-  uint8_t *needed; /* by others */
+  uint8_t *needed; /* per node: by something else than ragged reductions */
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&needed));
   for (size_t i = 0; i < g->n_outputs; i++) needed[g->outputs[i]] = 1;
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {

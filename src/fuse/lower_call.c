@@ -1,5 +1,5 @@
-/* lower_call.c - an op along one axis becomes a group of its own: its inputs and its result as
- * operands over the same space, run by the kernel of its class. So does one of quantised blocks, and one between processes. */
+/* lower_call.c - an op along one axis becomes a group of its own: its inputs and its result are operands over the same space,
+ * and the kernel of its class runs it. So do ops of quantised blocks and ops between processes. */
 #include <string.h>
 
 #include "fuse/lowering.h"
@@ -19,7 +19,7 @@ static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) 
   return sn_arena_alloc(l->arena, n + 1, sizeof *call->starts, (void **)&call->starts);
 }
 
-/* The result, as one buffer; its strides are the caller's to say. */
+/* Adds the store of the result, a whole buffer, whose strides the caller sets. */
 static sn_status store_whole(const sn_lowering *l, sn_id anchor, sn_group *group) {
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
   group->stores[0] = (sn_store){
@@ -28,8 +28,9 @@ static sn_status store_whole(const sn_lowering *l, sn_id anchor, sn_group *group
   return SN_OK;
 }
 
-/* Whole buffers, seen as a space of rows: of x (batch, rows, k), of the blocks (batch, n, bytes), whose rows follow each
- * other along the axis, and of the result (batch, rows, n); or x has n, and the result k. Without x the blocks are the rows. */
+/* Sets the space (batch, rows) and the strides of whole buffers: of x (batch, rows, k), of the blocks (batch, n, bytes), whose
+ * n rows lie one after the other along the axis, and of the result (batch, rows, n). For matmul_dequantized x has n, and the
+ * result k. If the blocks are the only input, their own rows are the space. */
 static void place_blocks(sn_lowering *l, const sn_node *node, const sn_id *x, sn_group *group) {
   sn_call *call = &group->call;
   sn_operand *target = &group->stores[0].target;
@@ -78,7 +79,7 @@ sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group) {
   return SN_OK;
 }
 
-/* Whole buffers: lengths[0] elements are given, length come back. */
+/* Whole buffers: lengths[0] elements are sent, length elements come back. */
 sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
   const sn_node *node = sn_graph_node(l->g, anchor);
@@ -94,7 +95,7 @@ sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group) {
   return SN_OK;
 }
 
-/* The axis is the last dimension of the operands, the others are the space. */
+/* The axis becomes the last dimension of the operands; the other dimensions are the space. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
   const sn_node *node = sn_graph_node(l->g, anchor);

@@ -28,8 +28,8 @@ static bool same_kernel(const sn_lowering *l, sn_id user, sn_id id) {
   return l->p->owner[user] == SN_NONE && l->p->set[user] == l->p->set[id];
 }
 
-/* Marks the nodes that others need in memory, and who does if it is one. A view is looked through
- * by whoever reads it. */
+/* Marks the nodes that the user needs in memory, seen through views. reader: per node its only
+ * reader, or SN_NONE if there are several. */
 static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored, sn_id *reader) {
   const sn_id *x = sn_graph_inputs(l->g, user);
   for (uint32_t k = 0; k < l->g->nodes[user].n_inputs; k++) {
@@ -123,7 +123,7 @@ static sn_status lower_load(sn_body_builder *b, sn_id id) {
   return sn_lower_insn(b, id, &insn);
 }
 
-/* A view of a cast that its readers do: the same view of what is cast, and the cast. */
+/* Loads a view of a cast that is done by its readers: the same view of what is cast, then the cast. */
 static sn_status lower_view_of_cast(sn_body_builder *b, sn_id id) {
   sn_lowering *l = b->l;
   const sn_id cast = l->views[id].base, from = *sn_graph_inputs(l->g, cast);
@@ -158,7 +158,7 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   return sn_lower_insn(b, id, &insn);
 }
 
-/* What id reads as x: a value of the same kernel, whatever view of it, or a source. */
+/* Gives x, which id reads, an instruction: that of its base, if the same kernel computes it, or a source. */
 static sn_status add_input(sn_body_builder *b, sn_id id, sn_id x) {
   const sn_lowering *l = b->l;
   const sn_id base = l->views[x].base;
@@ -181,7 +181,7 @@ sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
   return sn_lower_insn(b, id, &insn);
 }
 
-/* A copy, of the size it has in the end. */
+/* Copies a list that is complete from where it was built. */
 static sn_status copy_list(sn_arena *arena, const void *items, size_t n, size_t item_bytes,
                            void **out) {
   SN_TRY(sn_arena_alloc(arena, n, item_bytes, out));
@@ -218,7 +218,7 @@ static sn_status add_store(sn_lowering *l, sn_group *group, uint32_t insn,
   return SN_OK;
 }
 
-/* A stack of scalars: each goes to its place. */
+/* A stack of scalars: each is stored to its place. */
 static sn_status store_stack(sn_body_builder *b, sn_group *group, sn_id id) {
   sn_lowering *l = b->l;
   const sn_id *x = sn_graph_inputs(l->g, id);
@@ -264,7 +264,7 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   return sn_lower_end_body(&b, &group->post);
 }
 
-/* The phase of a reduction by `op`, whose body has been built but for what is reduced, x. */
+/* Ends the phase of a reduction of x by `op`: its body has been built except for x. */
 static sn_status end_reduction(sn_body_builder *b, sn_id x, sn_op op, size_t set, sn_group *group) {
   sn_lowering *l = b->l;
   if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(b, x));
@@ -280,7 +280,7 @@ static sn_status end_reduction(sn_body_builder *b, sn_id x, sn_op op, size_t set
   return lower_post(l, set, group);
 }
 
-/* What the set's reduction computes on the fly. */
+/* Adds the nodes that the set's reduction computes on the fly. */
 static sn_status lower_owned(const sn_lowering *l, size_t set, sn_body_builder *b) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
@@ -289,7 +289,8 @@ static sn_status lower_owned(const sn_lowering *l, size_t set, sn_body_builder *
   return SN_OK;
 }
 
-/* Rows of x, the reduced points, have no place in the space. */
+/* The rows of x are the reduced points. Which of them belong to an index of the space, `ends` tells:
+ * loads do not move along space dim 0. */
 static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
   const sn_type *type = &l->g->nodes[x[0]].type;
@@ -398,14 +399,14 @@ typedef struct work {
   const sn_value *values;
 } work;
 
-/* Windows that overlap read some of their buffer's elements again, which are counted once. What a
- * gather reads of x is as much as it writes. */
+/* Elements that overlapping windows read several times are counted once. A gather reads as much of x
+ * as it writes. */
 static sn_status count_bytes(void *user, const sn_touch *touch) {
   const work *w = user;
   const sn_operand *o = touch->operand;
   const sn_call *call = &w->group->call;
   int64_t dims[SN_MAX_RANK];
-  if (w->group->kind == SN_GROUP_CONTROL) { /* what its regions do is theirs */
+  if (w->group->kind == SN_GROUP_CONTROL) { /* its regions' programs count their own work */
     w->group->bytes += (double)sn_type_bytes(&w->values[o->value].type);
     return SN_OK;
   }
@@ -425,7 +426,7 @@ static double phase_flops(const sn_phase *phase) {
   return body_flops(&phase->body) + phase->n_reductions;
 }
 
-/* Points that phases walk: with bags each reduced one is reduced once. */
+/* Points that phases walk. In a ragged group each reduced point is in one bag, not in all rows. */
 static double phase_points(const sn_group *g) {
   const bool ragged = g->row.ends && g->space[0];
   const double points = (double)sn_group_points(g) * (double)sn_group_reduced_points(g);
@@ -484,14 +485,14 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   return lower_map(l, set, group);
 }
 
-/* Lists the nodes of each set, those computed inside a reduction with it. */
+/* Lists the nodes of each set, with those that its reduction owns. */
 static sn_status list_members(sn_lowering *l) {
   const sn_graph *g = l->g;
   const size_t n_sets = l->p->n_sets;
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *l->members, (void **)&l->members));
   SN_TRY(
       sn_arena_alloc(l->scratch, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
-  size_t *end = l->first_member + 1; /* after filling: end[set] = first of the next */
+  size_t *end = l->first_member + 1; /* after filling: end[set] = first member of the next set */
   for (int fill = 0; fill < 2; fill++) {
     for (sn_id id = 0; id < g->n_nodes; id++) {
       if (!l->live[id]) continue;

@@ -1,8 +1,8 @@
 /* lower_parts.c - buffers that are put together from parts: pads and concats of few inputs. */
 #include "fuse/lowering.h"
 
-/* A copy of `from` (or, when it is SN_NONE, of a constant) into a part of node's buffer, and into
- * another one so much behind it unless that is 0. */
+/* Adds a group that copies `from`, or the constant `value` if that is SN_NONE, into a part of node's
+ * buffer; and, if behind is not 0, into a second part that lies so many elements behind the first. */
 static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value,
                             const sn_operand *target, const sn_type *space, int64_t behind) {
   sn_group *group;
@@ -24,8 +24,8 @@ static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value
   return SN_OK;
 }
 
-/* Whether the kernel of x, what the node pads, may write it where it goes: one that stores at every
- * point of that shape. Others read it where it is made again for them. */
+/* Whether the kernel of x, which pad id reads, may write x into the pad's buffer: it must store at
+ * every point of x's shape. If readers make a member again, they read x, so it needs its own buffer. */
 static bool is_padded_in_place(const sn_lowering *l, sn_id id, sn_id x) {
   const sn_graph *g = l->g;
   const sn_node *node = sn_graph_node(g, x);
@@ -59,7 +59,7 @@ void sn_lower_inside(const sn_lowering *l, sn_id pad, sn_operand *target) {
   }
 }
 
-/* What stands around x: along each axis before and after it, where earlier axes are within x. */
+/* Fills what is around x: along each axis the parts before and after it, within x along earlier axes. */
 static sn_status fill_around(sn_lowering *l, sn_id id, double value, sn_operand target) {
   const sn_type *type = &l->g->nodes[id].type, *x = &l->g->nodes[*sn_graph_inputs(l->g, id)].type;
   sn_type part = *type;
@@ -78,8 +78,8 @@ static sn_status fill_around(sn_lowering *l, sn_id id, double value, sn_operand 
   return SN_OK;
 }
 
-/* pad: the value everywhere, then the input into its places; or around it, where its kernel has
- * written it there. */
+/* A pad writes its value everywhere, then the input into its place; or the value only around the
+ * input, if the input's kernel has written that into the pad's buffer. */
 sn_status sn_lower_pad(sn_lowering *l, sn_id id) {
   const sn_type *type = &l->g->nodes[id].type;
   const sn_id x = *sn_graph_inputs(l->g, id);

@@ -7,7 +7,7 @@
  *   s = sum e                                 2
  *   y = e / s     2
  *
- * Each phase computes what its reductions and stores need. What an earlier phase had computed is
+ * Each phase computes what its reductions and stores need. A value that an earlier phase computed is
  * made again where that is about as cheap as reading it, and kept in the row's scratch otherwise.
  * Values per row are computed in the bodies that read them: backends do so once per row. */
 #include <string.h>
@@ -16,11 +16,11 @@
 
 typedef struct row_member {
   sn_id id;
-  bool element;
-  uint32_t phase; /* of an element; of a value per row: from which phase on it is there */
-  uint32_t total; /* of a reduction: its number; SN_NONE */
-  uint32_t slot;  /* where it is kept; SN_NONE */
-  uint32_t cost;  /* flops and loads */
+  bool element;   /* computed per element, not per row */
+  uint32_t phase; /* that computes an element; from which on a value per row can be read */
+  uint32_t total; /* number of a reduction's total, or SN_NONE */
+  uint32_t slot;  /* in which it is kept, or SN_NONE */
+  uint32_t cost;  /* flops and loads to make it again */
   bool needed;    /* by the body being built */
 } row_member;
 
@@ -53,7 +53,7 @@ static row_member *member_of(const row_set *r, sn_id x) {
 
 /* ---- which phase ----------------------------------------------------------------------------- */
 
-/* Flops per element: of casts to floats of 16 bits and from them the operations on their fields. */
+/* Flops per element. A cast to or from a float of 16 bits costs the operations on its bit fields. */
 static uint32_t cost_of(const row_set *r, sn_id id) {
   enum { FIELDS = 8 };
   const sn_graph *g = r->l->g;
@@ -113,7 +113,7 @@ static sn_status find_phases(row_set *r, size_t set) {
   for (size_t i = 0; i < n; i++) {
     row_member *m = &r->members[i];
     m->id = nodes[i];
-    r->n = (uint32_t)i; /* inputs have smaller ids */
+    r->n = (uint32_t)i; /* member_of looks at these: inputs have smaller ids */
     SN_TRY(classify(r, m));
     const uint32_t ends = m->element ? m->phase + 1 : m->phase;
     const bool target =
@@ -130,7 +130,7 @@ static bool from_earlier(const row_member *m, uint32_t phase) {
   return m->element && m->phase < phase && m->slot != SN_NONE;
 }
 
-/* Whether one more row can be kept: what cannot is made again. */
+/* Takes local memory for one more kept value of a row; false if there is none left: m is made again. */
 static bool has_room(row_set *r, const row_member *m) {
   const int64_t row = sn_group_reduced_points(r->group);
   const int64_t bytes = r->kept_bytes + row * (int64_t)sn_dtype_bytes(node_of(r, m)->type.dtype);
@@ -139,7 +139,7 @@ static bool has_room(row_set *r, const row_member *m) {
   return true;
 }
 
-/* From the marked members down to what is there already; decides what earlier phases keep. */
+/* Marks what the marked members need, down to totals and kept values; decides what earlier phases keep. */
 static void mark_needed(row_set *r, uint32_t phase) {
   const uint32_t most = r->l->p->target->costs.kept_flops;
   for (uint32_t i = r->n; i-- > 0;) {
@@ -157,7 +157,8 @@ static void mark_needed(row_set *r, uint32_t phase) {
   }
 }
 
-/* Marks what phase p ends in; last phases come first, so all that later ones keep is known. */
+/* Marks what phase p has to make for its stores, slots and reductions. Later phases have been built
+ * before, so it is known what they read from slots. */
 static void mark_phase(row_set *r, uint32_t p) {
   const sn_phase *phase = &r->group->row.phases[p];
   for (uint32_t i = 0; i < r->n; i++) {
@@ -177,7 +178,7 @@ static void mark_phase(row_set *r, uint32_t p) {
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-/* How the nest runs over a node: elements in step, values per row along the outer dims only. */
+/* Sets how the nest runs over a node: all dims for elements, the outer dims for values per row. */
 static void point_at(const row_set *r, sn_body_builder *b, const sn_type *type) {
   for (int i = 0; i < SN_MAX_RANK; i++) b->perm[i] = SN_MAX_RANK;
   if (!sn_row_is_element(&r->domain, type)) {

@@ -1,5 +1,5 @@
-/* lowering.h - what the files of lowering share: the state of sets becoming groups, and building
- * a body node by node. */
+/* lowering.h - shared by the files that lower sets of nodes to groups: their state, and how a body
+ * is built node by node. */
 #ifndef SN_FUSE_LOWERING_H
 #define SN_FUSE_LOWERING_H
 
@@ -17,9 +17,9 @@ typedef struct sn_lowering {
   size_t *first_member;
   uint8_t *live;
   uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
-  bool *excess;   /* per node: whether it is a cast to 16 bits that is not done, excess.c; or NULL */
+  bool *excess;   /* NULL, or per node: whether it is a cast to 16 bits that is not done (excess.c) */
   sn_groups *out;
-  /* lists that bodies and stores are built in, one after the other */
+  /* lists in which bodies and stores are built, reused for each of them */
   sn_insn *insns;
   sn_operand *operands;
   sn_store *stores;
@@ -32,14 +32,14 @@ typedef struct sn_body_builder {
   uint32_t n_insns, n_operands; /* so far, in the lists above */
   int rank;
   int perm[SN_MAX_RANK]; /* dim of the loop nest -> dim of the nodes; SN_MAX_RANK: none, stride 0 */
-  const sn_type *space;  /* NULL, or instead: the loop nest, where nodes have shapes of their own */
+  const sn_type *space;  /* NULL, or the loop nest, in place of perm if nodes have several shapes */
   size_t n_touched;      /* nodes that have an instruction in this body */
 } sn_body_builder;
 
-/* excess.c: finds the casts that need not be done. */
+/* excess.c: finds the casts to 16 bits that need not be done. */
 sn_status sn_lower_excess(sn_lowering *l);
 
-/* Whether what the node makes is its input as it is: a cast to 16 bits that is not done, or the cast back. */
+/* Whether the node's value is its input unchanged: a cast to 16 bits that is not done, or the cast back from it. */
 bool sn_lower_keeps_value(const sn_lowering *l, sn_id id);
 
 /* Nodes of a set, ascending. */
@@ -48,31 +48,31 @@ const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n);
 /* Where node id's elements lie, seen from a nest of `rank` dims. */
 sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int *perm);
 
-/* lookup.c: a load of what gather id makes becomes one of what that looks up. */
+/* lookup.c: makes a load from the result of gather id an indexed load from what the gather reads. */
 sn_status sn_lower_lookup(const sn_lowering *l, sn_id id, sn_operand *load);
 
-/* Gives node id the instruction. */
+/* Adds the instruction to the body, as the value of node id. */
 sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn);
 
-/* A value that the body does not compute: a constant, or a load. */
+/* Adds a value that the body does not compute: a constant or a load; or one that it computes again. */
 sn_status sn_lower_source(sn_body_builder *b, sn_id id);
 
-/* The node's op. Inputs of the same kernel have an instruction; the others become sources. */
+/* Adds the node's op. Inputs of the same kernel have an instruction; the others become sources. */
 sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
 
 /* Puts the body into *out and forgets the nodes' instructions, so that the next one can begin. */
 sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out);
 
-/* Why a node is in memory: others read it, it is a result, others read casts of it. */
+/* Why a node is in memory: other kernels read it, it is an output, other kernels read casts of it. */
 enum { SN_STORED_VALUE = 1, SN_STORED_OUTPUT, SN_STORED_CAST };
 
-/* Decides which of the stored nodes are made again by their readers. */
+/* Decides which of the stored nodes their readers make again instead: clears stored, sets again. */
 sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);
 
 /* The set's row domain as a reduce or row group. */
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
 
-/* An op along one axis as a call; one of quantised blocks; and their flops. */
+/* Lowers to a call: an op along one axis, one between processes, one of quantised blocks. And a call's flops. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group);
 sn_status sn_lower_collective(sn_lowering *l, size_t set, sn_group *group);
 sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group);
@@ -82,12 +82,12 @@ double sn_call_flops(const sn_group *group);
 sn_status sn_lower_pad(sn_lowering *l, sn_id id);
 sn_status sn_lower_concat(sn_lowering *l, sn_id id);
 
-/* What a pad alone reads (reader: per node the only one, or SN_NONE) gets the buffer of the pad, and
- * where it lies there. */
+/* sn_lower_padded: a node that only a pad reads is written into the pad's buffer, if its kernel can do
+ * so. reader: per node its only reader, or SN_NONE. sn_lower_inside: sets where it lies in there. */
 void sn_lower_padded(sn_lowering *l, const sn_id *reader);
 void sn_lower_inside(const sn_lowering *l, sn_id pad, sn_operand *target);
 
-/* One more group, a map so far; and its space. */
+/* Appends a group, for now a map; and sets the space of one. */
 sn_status sn_lower_new_group(sn_lowering *l, sn_group **out);
 void sn_lower_space(sn_group *group, const sn_type *type);
 

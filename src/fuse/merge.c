@@ -1,6 +1,6 @@
 /* merge.c - fewer and longer dimensions: dims i and i+1 become one when every operand walks them as
- * one, stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. Which operands
- * are asked: those of phases cover the space and the reduced dims, the others the space alone. */
+ * one, stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. Operands of phases
+ * cover the space and the reduced dims; all others cover the space alone. */
 #include "fuse/fuse.h"
 #include "fuse/group_visit.h"
 
@@ -25,7 +25,7 @@ static sn_status drop_dim(void *user, const sn_touch *touch) {
   return SN_OK;
 }
 
-/* base: place of dims[0] in the strides */
+/* base: the place of dims[0] in the strides. */
 static void remove_dim(const sn_group *g, int64_t *dims, int *rank, int base, int i) {
   sn_group_visit(g, drop_dim, &(merging){.i = base + i});
   for (int k = i; k + 1 < *rank; k++) dims[k] = dims[k + 1];

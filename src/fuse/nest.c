@@ -27,7 +27,7 @@ int64_t sn_nest_size(const sn_nest *nest) {
   return size;
 }
 
-/* The innermost `size` positions of the nest as *axis; the nest keeps the others. */
+/* Moves the innermost `size` positions of the nest to *axis; the nest keeps the others. */
 static bool take_axis(sn_nest *nest, int64_t size, sn_nest *axis) {
   sn_nest turned = {.rank = 0}; /* innermost dim first */
   while (size > 1) {

@@ -5,12 +5,14 @@
  *   position  0  1     2          3             4 ...
  *   offset    0  step  2 * step   step * width  step * width + step
  *
- * Marks. Positions of a padded view are also coordinates along up to SN_MARKS padded axes, which
- * say whether there is an element. They go along as offsets do: every dim has a second stride, in
- * which each axis has a field of its own, and one comparison of all fields tells (sn_bounds).
+ * Marks. A position of a padded view has coordinates along up to SN_MARKS padded axes, which tell
+ * whether there is an element. A mark is these coordinates in one integer, a field per axis. Every
+ * dim has a second stride that counts marks, so that a walk updates the mark as it does the offset,
+ * and one comparison of all fields tells whether there is an element (sn_bounds).
  *
- * Merged: a dim of one position stands only alone, and no dim continues the next one outwards. So
- * one dim means evenly spaced positions, and every axis of a plain matrix has one. */
+ * Invariant: nests are merged. A dim of size 1 occurs only alone, and no two neighbouring dims could
+ * be walked as one. So a nest has one dim exactly if its positions are evenly spaced, as those of
+ * each axis of a plain matrix are. */
 #ifndef SN_FUSE_NEST_H
 #define SN_FUSE_NEST_H
 
@@ -24,11 +26,11 @@ typedef struct sn_nest {
   int64_t dims[SN_MAX_RANK], strides[SN_MAX_RANK], marks[SN_MAX_RANK];
 } sn_nest;
 
-/* A field of a mark has a coordinate below SN_MARK_LIMIT, and room for a guard above it. */
+/* A field of a mark holds a coordinate below SN_MARK_LIMIT, with room for a guard bit above it. */
 enum { SN_MARKS = 3, SN_MARK_BITS = 21, SN_MARK_LIMIT = 1 << 19, SN_MARK_GUARD = 1 << 20 };
 
-/* Field by field: low + mark has its guard bit set unless mark is too small, high - mark unless it
- * is too large. guards 0: there is an element everywhere. */
+/* Which marks have an element. Field by field, low + mark has its guard bit set unless the coordinate
+ * is too small, and high - mark unless it is too large. guards is 0 if all positions have one. */
 typedef struct sn_bounds {
   int64_t low, high, guards;
 } sn_bounds;
@@ -56,9 +58,10 @@ int64_t sn_nest_size(const sn_nest *nest);
  * or if the axes have more than SN_MAX_RANK dims together. */
 bool sn_nest_split(const sn_nest *nest, const int64_t *sizes, int n, sn_nest *axes);
 
-/* Rows of a batch that all meet the same b are rows of one product: from a and b, batches of the
- * same size, that part goes to the rows of a, across. How many times as many rows there are then:
- * 1 if all stays as it is. */
+/* Makes one product of those products of a batch that have the same b: their rows of a are the rows
+ * of one larger a. a and b are the batch nests of the two factors, of the same size, and across is
+ * the nest of a's rows. The innermost batch dim moves from a and b to across if b has stride 0
+ * there. Returns by what factor the rows have grown, 1 if nothing has changed. */
 int64_t sn_nest_join_rows(sn_nest *a, sn_nest *b, sn_nest *across);
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -68,15 +71,15 @@ typedef struct sn_nest_place {
   int64_t offset, mark;
 } sn_nest_place;
 
-/* The same walk over dims with any two lists of strides: a nest's, or those of an operand over its space
- * and of what it looks up beside it. */
+/* The place of a position among dims with any two lists of strides: a nest's strides and marks, or the
+ * strides of an operand and of the indices that it looks up. */
 static inline sn_nest_place sn_strides_seek(const int64_t *dims, const int64_t *strides,
                                             const int64_t *marks, int rank, int64_t position) {
   sn_nest_place at;
   at.offset = at.mark = 0;
   for (int i = rank - 1; i > 0; i--) { /* no division where there is one dim */
     const int64_t dim = dims[i];
-    if (((position | dim) >> 32) == 0) { /* this one takes a third of the time */
+    if (((position | dim) >> 32) == 0) { /* 32-bit division takes a third of the time */
       at.digits[i] = (uint32_t)position % (uint32_t)dim;
       position = (uint32_t)position / (uint32_t)dim;
     } else {
@@ -111,12 +114,12 @@ static inline sn_nest_place sn_nest_seek(const sn_nest *nest, int64_t position) 
   return sn_strides_seek(nest->dims, nest->strides, nest->marks, nest->rank, position);
 }
 
-/* Evenly spaced positions from here on. */
+/* How many evenly spaced positions there are from here on: a run. */
 static inline int64_t sn_nest_run(const sn_nest *nest, const sn_nest_place *at) {
   return nest->dims[nest->rank - 1] - at->digits[nest->rank - 1];
 }
 
-/* n more positions, at most a run. */
+/* Moves on by n positions, at most a run. */
 static inline void sn_nest_advance(const sn_nest *nest, sn_nest_place *at, int64_t n) {
   sn_strides_advance(nest->dims, nest->strides, nest->marks, nest->rank, at, n);
 }

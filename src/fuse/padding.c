@@ -1,12 +1,12 @@
-/* padding.c - pads that are never made: where products alone read one, packing puts the zeros in.
+/* padding.c - pads that are never computed: if only products read one, packing puts the zeros in.
  *
  *   x -> pad -> windows -> transpose -> reshape -> matmul      x is read where it lies
  *
- * The views behind the pad are made as if its result were in memory: they are in its frame. A
- * factor leaves the frame dim by dim. A dim's stride is so many steps along one axis of the frame;
- * it becomes as many strides of x along that axis, and a mark of as many, so that packing can tell
- * whether a position is inside of x. That holds for sums of dims too, since it is seen to first
- * that coordinates never carry from one axis of the frame into the next. */
+ * The views behind the pad describe its result, the frame, as if it were in memory. A factor leaves
+ * the frame dim by dim: a stride of n steps along one axis of the frame becomes n strides of x along
+ * that axis, and a mark of n, by which packing tells whether a position is inside of x. This is right
+ * for sums of dims too, since it is checked first that coordinates never carry from one axis of the
+ * frame into the next. */
 #include <math.h>
 #include <string.h>
 
@@ -33,11 +33,12 @@ typedef struct frame {
   int rank;
   int64_t dims[SN_MAX_RANK], steps[SN_MAX_RANK]; /* of the pad's result, and its strides */
   int64_t strides[SN_MAX_RANK];                  /* of x */
-  int64_t mark[SN_MAX_RANK];                     /* of a step along a padded axis; else 0 */
+  int64_t mark[SN_MAX_RANK];                     /* for a step along a padded axis; else 0 */
   int64_t reach[SN_MAX_RANK];                    /* the largest coordinate so far */
 } frame;
 
-/* A merged dim is taken apart again where it goes through several axes, innermost part first. */
+/* Makes a nest over the frame one over x; false if it cannot. A merged dim that goes through several
+ * axes is taken apart again, innermost part first. */
 static bool leave(frame *f, const sn_nest *in, sn_nest *out) {
   sn_nest parts = {.rank = 0}, nest = {.rank = 0};
   bool fits = sn_nest_size(in) > 0;
@@ -57,7 +58,7 @@ static bool leave(frame *f, const sn_nest *in, sn_nest *out) {
       parts.strides[parts.rank] = steps * f->strides[axis];
       parts.marks[parts.rank++] = steps * f->mark[axis];
       stride *= run;
-      n = run == n ? 0 : n / run; /* 0: all of it */
+      n = run == n ? 0 : n / run; /* 0: the dim is done */
     }
   }
   for (int i = parts.rank - 1; i >= 0; i--)
@@ -96,8 +97,8 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
   return fits;
 }
 
-/* A pad of zeros around what lies in memory. One of a scalar has no axis to pad, nor to leave
- * along. */
+/* Whether the node is a pad of zeros around a value in memory. A scalar has no axis along which a
+ * factor could leave the frame. */
 static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   if (node->op != SN_OP_pad || sn_type_size(&node->type) == 0) return false;
@@ -116,10 +117,10 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   return is && padded <= SN_MARKS;
 }
 
-/* Whether packing may read x in the frame of the pad, and does so well: it looks twice at the
- * positions next to the padding, so a row of x, in runs along k, has to pay for its two ends. No
- * product reads it twice, as every packing pays for the padding's checks again, but a copy only
- * once. */
+/* Whether packing can read x in the frame of the pad, and does so fast: it checks positions at both
+ * ends of each row of x next to the padding, so runs along k, and rows of them, have to be long
+ * enough. Only one product may read a pad in this way, once: each packing would check again, but a
+ * copy is padded only once. */
 static bool suits(const sn_graph *g, const sn_target *target, const sn_view *views, sn_id x,
                   int rank, int side) {
   sn_nests nests = {.bounds = {0}};

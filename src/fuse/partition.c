@@ -36,10 +36,10 @@ typedef struct set {
   uint32_t level;
   sn_id anchor;
   sn_id first;                         /* smallest node */
-  sn_id row;                           /* SN_NONE, or a reduction that tells the set's row domain */
-  uint32_t n_nodes, n_loads, n_totals; /* loads: what members read that is not a member, at most */
-  sn_type space;                       /* of all members, but in rows and of scalars */
-  bool mixed;                          /* they have several shapes */
+  sn_id row;                           /* SN_NONE, or a reduction whose row domain is the set's */
+  uint32_t n_nodes, n_loads, n_totals; /* loads: operands from outside of the set, at most */
+  sn_type space;                       /* of all members; unused in a row domain and for scalars */
+  bool mixed;                          /* members have several shapes */
   bool stacks;                         /* a member is a stack: it has no row domain */
 } set;
 
@@ -56,7 +56,7 @@ typedef struct state {
   set *sets;
   size_t n_sets;
   sn_set_buffers buffers;
-  uint8_t *feeds_rows; /* per node: elementwise, and what a reduction over rows is made of */
+  uint8_t *feeds_rows; /* per node: an elementwise node that a reduction over rows is made of */
   uint32_t *reader;    /* per node: the last set that loads it in the node's own index space */
   sn_cut_record *cuts;
   size_t n_cuts, cap_cuts;
@@ -70,7 +70,7 @@ static bool has_epilogue(sn_op_class kind) {
   return kind == SN_CLASS_REDUCE || kind == SN_CLASS_RAGGED || kind == SN_CLASS_MATMUL;
 }
 
-/* Inputs that are looked up where they are read: their indices are an operand more each. */
+/* How many inputs are gathers that id looks up. Each costs one more operand, for the indices. */
 static uint32_t lookups_of(const state *s, sn_id id) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++)
@@ -84,7 +84,7 @@ static uint32_t operands_of(const state *s, sn_id id) {
   return s->g->nodes[id].n_inputs + lookups_of(s, id);
 }
 
-/* Buffers that its inputs are, at most. */
+/* At most so many buffers are read for the node's inputs. */
 static uint32_t buffers_of(const state *s, sn_id id) {
   sn_id from[SN_SOURCES];
   uint32_t n = 0;
@@ -93,17 +93,17 @@ static uint32_t buffers_of(const state *s, sn_id id) {
   return n;
 }
 
-/* What looks elements up is computed in ragged reductions only: they take their points one by one. */
+/* A node that looks elements up is computed only inside ragged reductions: they take their points one by one. */
 static bool may_be_owned(const state *s, sn_id id, sn_id by) {
   return by < (sn_id)s->g->n_nodes && (!looks_up(s, id) || class_of(s, by) == SN_CLASS_RAGGED);
 }
 
-/* Elementwise nodes that only one reduction needs, seen from the users down. */
+/* Finds the elementwise nodes that only one reduction needs. Users come before their inputs. */
 static sn_status find_owned(state *s) {
   const sn_graph *g = s->g;
   enum { UNCLAIMED = SN_NONE, SHARED = SN_NONE - 1 };
   sn_id *claim;
-  uint32_t *count, *reads; /* per reduction: nodes in it, and what they read at most */
+  uint32_t *count, *reads; /* per reduction: nodes in it, and at most so many buffers they read */
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *claim, (void **)&claim));
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *count, (void **)&count));
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *reads, (void **)&reads));
@@ -129,7 +129,7 @@ static sn_status find_owned(state *s) {
     }
     const sn_id *x = sn_graph_inputs(g, id);
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
-      const bool mine = by < (sn_id)SHARED && !(ragged && k); /* where bags end is read in memory */
+      const bool mine = by < (sn_id)SHARED && !(ragged && k); /* ends of bags come from memory */
       const bool free = claim[x[k]] == (sn_id)UNCLAIMED || claim[x[k]] == by;
       claim[x[k]] = mine && free ? by : (sn_id)SHARED;
     }
@@ -137,7 +137,7 @@ static sn_status find_owned(state *s) {
   return SN_OK;
 }
 
-/* Users before what they use. */
+/* Users come before their inputs. */
 static sn_status find_feeds_rows(state *s) {
   const sn_graph *g = s->g;
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, 1, (void **)&s->feeds_rows));
@@ -196,7 +196,7 @@ static sn_status record_cut(state *s, sn_id from, sn_id to, sn_cut why) {
   return SN_OK;
 }
 
-/* Whether a user may sit in the kernel of node p, reading it without memory. */
+/* Whether a user may be in the kernel of node p, and read it without memory. */
 static bool joinable(const state *s, sn_id p) {
   if (!s->fusion || s->owner[p] != SN_NONE || s->set_of[p] == SN_NONE) return false;
   return sn_op_is_elementwise(s->g->nodes[p].op) || has_epilogue(class_of(s, p));
@@ -220,7 +220,7 @@ static bool is_stack(const state *s, sn_id id) {
   return points;
 }
 
-/* Whether x shows all of what is computed as its base, in its order. */
+/* Whether x shows all elements of its base, in row-major order. */
 static bool is_reshape(const state *s, sn_id x) {
   const sn_view *view = &s->views[x];
   const sn_type *type = &s->g->nodes[x].type;
@@ -234,15 +234,15 @@ static bool is_reshape(const state *s, sn_id x) {
   return expected == sn_type_size(&s->g->nodes[view->base].type);
 }
 
-/* Whether x is in the set of a ragged reduction. What rows are reduced of had better be in theirs: else each of these
- * reductions would read it from memory. */
+/* Whether x is in the set of a ragged reduction. A node that feeds rows does not join such a set: it is better in the set of
+ * the row reductions, each of which would have to read it from memory otherwise. */
 static bool is_after_bags(state *s, sn_id x) {
   const sn_id anchor = s->sets[find(s, s->set_of[x])].anchor;
   return anchor != SN_NONE && class_of(s, anchor) == SN_CLASS_RAGGED;
 }
 
-/* The node whose value id takes straight from its kernel when it reads x: x itself or what it
- * reshapes, or what x shows of a value per row; SN_NONE if it has to come from memory. */
+/* The node whose value id can read in registers, in one kernel with it, when it reads x: x itself,
+ * the node that x reshapes, or the value per row that x repeats. SN_NONE if x must come from memory. */
 static sn_id direct_source(state *s, sn_id id, sn_id x) {
   const sn_graph *g = s->g;
   if (is_row_reduction(s, id)) {
@@ -263,7 +263,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
                                                                                       : SN_NONE;
 }
 
-/* Whether two sets' domains, or a set's and that of reduction id, let them be one. */
+/* Whether the row domains of two reductions are the same, or one of them is SN_NONE. */
 static bool same_domain(const state *s, sn_id a, sn_id b) {
   sn_row_domain x, y;
   if (a == SN_NONE || b == SN_NONE || a == b) return true;
@@ -281,7 +281,7 @@ typedef struct merger {
   bool mixed, stacks;
 } merger;
 
-/* Makes the space one for set t's members, too. The one of an anchor stays as it is. */
+/* Refines the space so that it suits set t's members, too; false if it cannot. An anchor's space is never refined. */
 static bool share_space(merger *m, const set *t) {
   const bool same = sn_same_dims(&m->space, &t->space);
   if (m->points || same) return true;
@@ -293,8 +293,8 @@ static bool share_space(merger *m, const set *t) {
   return sn_space_is_within(&m->space, &refined);
 }
 
-/* Whether the members of both sides can be in the domain: those of a set that has it already are,
- * all others have the one shape that is their space. */
+/* Whether the members of both sides fit the row domain. Those of a side that has the domain do; those
+ * of the other all have one shape, that side's space. */
 static bool share_domain(const state *s, const merger *m, const set *t) {
   sn_row_domain domain;
   if (m->mixed || !sn_row_of(s->target, s->g, m->row != SN_NONE ? m->row : t->row, &domain))
@@ -303,6 +303,7 @@ static bool share_domain(const state *s, const merger *m, const set *t) {
          (t->row != SN_NONE || sn_row_holds(&domain, &t->space));
 }
 
+/* Adds set i to the union; false, and *why, if it does not fit. */
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const set *t = &s->sets[i];
   const sn_target_limits *limits = &s->target->limits;
@@ -346,7 +347,7 @@ static void take_space(set *t, const merger *m) {
   t->mixed = m->mixed;
 }
 
-/* Adds node id to set i, where it loads so many operands. */
+/* Adds node id to set i; there it loads so many operands. */
 static void enter(state *s, uint32_t i, sn_id id, uint32_t loads) {
   set *t = &s->sets[i];
   t->n_nodes++;
@@ -357,7 +358,7 @@ static void enter(state *s, uint32_t i, sn_id id, uint32_t loads) {
   if (t->row == SN_NONE) t->row = id;
 }
 
-/* Unites the kernels of id's inputs of level `level`, n_peers; SN_NONE: none, or they do not fit. */
+/* Unites id with the sets of its n_peers direct inputs of this level. *out: the set; SN_NONE: none, or they do not fit. */
 static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t n_peers, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   merger m = merger_of(s, id);
@@ -386,16 +387,14 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t n_peer
   return SN_OK;
 }
 
-/* Whether id reads as many elements of x as it has itself: of a number that is broadcast there is no
- * pass to be saved. */
+/* Whether id reads as many elements of x as it has itself. One number that is broadcast saves no pass. */
 static bool reads_along(const state *s, sn_id id, sn_id x) {
   const sn_node *base = &s->g->nodes[s->views[x].base];
   return base->op != SN_OP_constant &&
          sn_type_size(&base->type) >= sn_type_size(&s->g->nodes[id].type);
 }
 
-/* A map of the same shape and level that reads one of id's inputs already: one pass over that
- * input. */
+/* Lets id join a map of the same shape and level that reads one of its inputs already: one pass over that input. */
 static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   for (uint32_t k = 0; s->fusion && k < s->g->nodes[id].n_inputs; k++) {
@@ -413,7 +412,7 @@ static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) 
   return SN_OK;
 }
 
-/* Elementwise nodes, reductions over short rows, stacks of scalars. */
+/* Places elementwise nodes, reductions over short rows and stacks of scalars. */
 static sn_status place_in_step(state *s, sn_id id) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   const uint32_t n = s->g->nodes[id].n_inputs;
@@ -471,10 +470,9 @@ static sn_status place(state *s, sn_id id) {
   return new_set(s, id, id, level + 1, &s->set_of[id]);
 }
 
-/* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel
- * of its own long before its result is used. A set that one other set alone reads, element by
- * element, joins that set: it is computed there and needs no memory. Nothing else waits for it, so
- * moving it later makes no cycle. */
+/* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel of its own long before its
+ * result is used. A set that one other set alone reads, element by element, joins that set: it is computed there and needs no
+ * memory. Nothing else waits for it, so moving it later makes no cycle. */
 static bool reads_in_step(state *s, sn_id id, sn_id x) {
   const bool user = sn_op_is_elementwise(s->g->nodes[id].op) || is_row_reduction(s, id);
   return user && direct_source(s, id, x) == x;
@@ -537,7 +535,7 @@ static bool is_delayed(const state *s, const set *b) {
   return sn_type_bytes(&node->type) > read;
 }
 
-/* The level at which a node's inputs are read; `read`: where the node itself is. */
+/* The level at which a node's inputs are read: its set's, or without a set that at which it is read itself. */
 static uint32_t reading_level(state *s, sn_id id, const uint32_t *read) {
   const sn_id at = s->owner[id] == SN_NONE ? id : s->owner[id];
   return s->set_of[at] == SN_NONE ? read[id] : s->sets[find(s, s->set_of[at])].level;

@@ -18,7 +18,7 @@ typedef struct prepare {
   size_t n_views, capacity;
 } prepare;
 
-/* Views of all nodes that were added since the last call. */
+/* Computes the views of all nodes that were added since the last call. */
 static sn_status update_views(sn_rewrite *r) {
   prepare *p = r->user;
   sn_graph *g = r->to.graph;
@@ -30,7 +30,7 @@ static sn_status update_views(sn_rewrite *r) {
   return SN_OK;
 }
 
-/* Of a small dtype, which no other op takes, a cast that casts nothing. */
+/* The op that copies. Op copy takes no small dtype; for those it is a cast to the same dtype. */
 static sn_op copy_op(const sn_type *type) {
   return sn_dtype_is_small(type->dtype) ? SN_OP_astype : SN_OP_copy;
 }
@@ -59,7 +59,7 @@ static sn_id prepare_reshape(sn_rewrite *r, sn_id id, sn_id x) {
   return sn_build_reshape(&r->to, copy(r, x), type);
 }
 
-/* What x is a cast of, if that has a small dtype: float32 of int8 is one of int32. */
+/* The node of a small dtype that x is a cast of, or SN_NONE. From int8 to float32 there are two casts, through int32. */
 static sn_id small_source(const sn_graph *g, sn_id x) {
   for (int casts = 0; casts < 2 && g->nodes[x].op == SN_OP_astype; casts++) {
     x = *sn_graph_inputs(g, x);
@@ -74,7 +74,7 @@ static bool shows_a_cast(sn_op op) {
   return op == SN_OP_reshape || op == SN_OP_transpose || op == SN_OP_broadcast || op == SN_OP_slice;
 }
 
-/* The same for a view of a cast: the view of what it is a cast of. */
+/* The same if x may be a view of a cast: the same view of what is cast, which is built here. */
 static sn_id before_cast(sn_rewrite *r, sn_id x) {
   const prepare *p = r->user;
   const sn_graph *g = r->to.graph;
@@ -93,15 +93,15 @@ static sn_id before_cast(sn_rewrite *r, sn_id x) {
   return sn_build_op(&r->to, node.op, &source, 1, attrs, node.n_attrs, &node.type);
 }
 
-/* Whether x is a view of a cast of whole numbers of a small dtype. */
+/* Whether x is a view of a cast of integers of a small dtype. */
 static bool is_of_bytes(const sn_graph *g, sn_id x) {
   while (shows_a_cast(g->nodes[x].op)) x = *sn_graph_inputs(g, x);
   x = small_source(g, x);
   return x != SN_NONE && sn_dtype_wide(g->nodes[x].type.dtype) == SN_I32;
 }
 
-/* A factor is read as the small dtype that it is cast from: packing casts. Of two that are whole numbers the product is int32
- * (graph/infer.c), of others float32. */
+/* Reads a factor in the small dtype that it is cast from: packing casts. Two factors of small integers make an int32 product
+ * (graph/infer.c), all others a float32 one; so if a float32 product has two, only the second is read as integers. */
 static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
   const sn_dtype total = sn_build_type(&r->to, x[0])->dtype;
   const bool bytes = is_of_bytes(r->to.graph, x[0]) && is_of_bytes(r->to.graph, x[1]);
@@ -115,7 +115,7 @@ static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
   return y[0] == x[0] && y[1] == x[1] ? SN_NONE : sn_build_matmul(&r->to, y[0], y[1]);
 }
 
-/* What is broadcast needs memory for what it is made of only: one element for a constant. */
+/* Copies x into memory unless it is there. A broadcast needs memory only for what it repeats: one element for a constant. */
 static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
   double value;
   if (in_memory(r, x)) return x;
@@ -169,7 +169,7 @@ static sn_id prepare_ragged(sn_rewrite *r, sn_op op, const sn_id *x) {
   return ends == x[1] ? SN_NONE : sn_build_op(&r->to, op, (sn_id[]){x[0], ends}, 2, NULL, 0, NULL);
 }
 
-/* Parts of a buffer whose elements cannot be stored alone are put together as int32. */
+/* A pad or concat of elements too small to be stored one by one is made as int32, and cast as a whole. */
 static sn_id prepare_parts(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   sn_type wide = node->type;
@@ -190,7 +190,7 @@ static bool is_of_one_process(const sn_graph *g, sn_id id) {
          (op == SN_OP_shard || sn_graph_attrs(g, id)[1] == 1);
 }
 
-/* Of one process, which has all blocks. Their sum is that of the reference: pairs of neighbours, again and again. */
+/* A collective of one process, which has all blocks. It sums them as the reference does: pairs of neighbours, repeatedly. */
 static sn_id prepare_collective(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   const int64_t *attrs = sn_graph_attrs(r->from, id);
@@ -238,8 +238,8 @@ static sn_op_class class_of(const sn_graph *g, sn_id id) {
   return sn_op_describe(g->nodes[id].op)->kind;
 }
 
-/* What the caller gets is an argument or what a kernel makes, in full: its reshape too, as the
- * bytes are the same, but not two of one node, which has one type in memory. All else is copied. */
+/* Makes every output an argument or the whole result of a kernel; others are copied. A reshape of a
+ * result needs no copy, as the bytes are the same, but only one per node, as a buffer has one type. */
 static sn_status prepare_outputs(sn_graph *g) {
   uint8_t *taken;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&taken));
@@ -258,7 +258,7 @@ static sn_status prepare_outputs(sn_graph *g) {
   return SN_OK;
 }
 
-/* Each output has a buffer of its own. */
+/* Gives each output a buffer of its own. */
 static sn_status own_outputs(sn_graph *g) {
   uint8_t *taken;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&taken));

@@ -1,5 +1,5 @@
-/* print_groups.c - groups as stable text: kernel by kernel its space, bodies and stores, then why
- * edges were cut. */
+/* print_groups.c - groups as stable text: of each kernel its space, bodies and stores; then why edges
+ * were cut. */
 #include "base/text.h"
 #include "fuse/chain.h"
 #include "fuse/fuse.h"
@@ -23,7 +23,7 @@ const char *sn_group_kind_name(const sn_group *group) {
   return names[group->kind];
 }
 
-/* An evenly spaced axis as its stride, another one as (dim x stride, dim x stride ...). */
+/* Prints an evenly spaced axis as its stride, any other as (dim x stride, dim x stride ...). */
 static void print_axis(sn_text *t, const sn_nest *axis) {
   if (axis->rank == 1) {
     sn_text_add(t, ", %lld", (long long)axis->strides[0]);
@@ -45,7 +45,7 @@ static void print_operand(sn_text *t, const sn_operand *o, int rank) {
   sn_text_add(t, "]");
 }
 
-/* b0[0, 0, 1] + 9 x b1[0, 1, 0](6): the rows, 9 apart, that b1 names of 6 */
+/* b0[0, 0, 1] + 9 x b1[0, 1, 0](6): rows of b0 that are 9 apart; b1 tells which of the 6 */
 static void print_load(sn_text *t, const sn_operand *o, int rank) {
   print_operand(t, o, rank);
   if (!sn_is_indexed(o)) return;
@@ -54,7 +54,7 @@ static void print_load(sn_text *t, const sn_operand *o, int rank) {
   sn_text_add(t, "(%lld)", (long long)o->indexing->length);
 }
 
-/* Matrix by matrix, its rows, then its columns. */
+/* Prints the axes of the batch, of the rows, then of the columns. */
 static void print_factor(sn_text *t, const sn_group *g, const sn_operand *f, sn_product_axis row,
                          sn_product_axis column) {
   sn_text_add(t, " b%u[%lld", f->value, (long long)f->offset);

@@ -1,13 +1,14 @@
 /* prologue.c - a map over few points whose result one product alone reads runs before it in the
- * same kernel. So the factors of a batch norm's channels are no kernel of their own:
+ * same kernel. So the factors of a batch norm's channels need no kernel of their own:
  *
  *   map          r = rsqrt(variance + eps)
  *   contraction  relu((conv - mean) r weight + bias)
  *
- * In the product's place the map finds all that it reads: plans are made afterwards. */
+ * The map moves to the product's place, where all that it reads still exists: memory is planned
+ * afterwards. */
 #include "fuse/chain.h"
 
-/* Whether the map makes but one value, which nobody outside sees. */
+/* Whether the group is a map over few points that makes a single value, which is no output. */
 static bool is_prologue(const sn_groups *groups, const sn_group *map) {
   return map->kind == SN_GROUP_MAP && map->n_stores == 1 &&
          sn_group_points(map) <= groups->target->costs.prologue_points &&
@@ -28,7 +29,7 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
     if (!is_prologue(groups, map)) continue;
     const uint32_t v = map->stores[0].target.value, to = reader[v];
     sn_group *product = &groups->groups[to];
-    if (n_reads[v] != 1 || n_writes[v] != 1) continue; /* a pad is written by two */
+    if (n_reads[v] != 1 || n_writes[v] != 1) continue; /* two groups may write a pad's buffer */
     if (product->kind != SN_GROUP_CONTRACTION || product->contraction.n_before) continue;
     sn_contraction *c = &product->contraction;
     SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&c->before));

@@ -1,28 +1,27 @@
-/* recompute.c - what is in memory for other kernels: of a cast from a small dtype what it casts, and
- * cheap values not at all.
+/* recompute.c - which values other kernels compute again instead of reading them from memory: casts
+ * from a small dtype, of which the narrow input is stored instead, and cheap values.
  *
  *   kernel 1:  n = astype16(y), v = astype32(n)          stores n, not v: half the bytes
  *   kernel 2:  ... v ...                                 v = astype32(n) again
  *
- * Cheap values are those that other kernels make again instead of reading them: a mask x > 0 of a
- * forward pass, say, whose x is in memory anyway.
+ * A cheap value is, say, the mask x > 0 of a forward pass, whose x is in memory anyway.
  *
  *   kernel 1:  m = x > 0, y = where(m, x, 0)             instead of storing m for kernel 2
  *   kernel 2:  g' = where(m, g, 0)                       m = x > 0 again, from x
  *
  * A value is made again when that moves fewer bytes: it is not written, and each reader reads those
- * of its inputs that it does not read already. It must be cheap, its inputs must be in memory or
- * constant, or made of such in its kernel for it (the comparison in astype(x == y)), and every
- * reader must take it element by element; where the target limits buffers none may read one more
- * for it. */
+ * of its inputs that it does not read already. The value must be cheap. Its inputs must be in memory
+ * or constant, or made from such values in the same kernel (the comparison in astype(x == y)). Every
+ * reader must take it element by element; where the target limits buffers, none may read one more
+ * buffer for it. */
 #include "fuse/lowering.h"
 
-#define MAX_SOURCES 8 /* of a value: bounds the compiler's work */
+#define MAX_SOURCES 8 /* most inputs of a value that is made again: bounds the compiler's work */
 
 typedef struct again_state {
   const sn_lowering *l;
   const uint8_t *stored;
-  double *saved; /* per candidate: bytes not moved less bytes moved instead; 0: none */
+  double *saved; /* per node: bytes not moved less bytes moved instead; 0: no candidate */
 } again_state;
 
 static bool in_memory(const again_state *s, sn_id x) {
@@ -37,7 +36,7 @@ static bool is_cheap_map(const again_state *s, sn_id id, uint32_t *cost) {
   return sn_op_is_elementwise(op) && *cost <= s->l->p->target->costs.again_flops;
 }
 
-/* Whether x is nobody's but its kernel's. */
+/* Whether x is made in id's kernel and is not in memory. */
 static bool is_inner(const again_state *s, sn_id id, sn_id x) {
   const sn_partition *p = s->l->p;
   return p->set[x] != SN_NONE && p->set[x] == p->set[id] && !s->stored[x];
@@ -111,8 +110,8 @@ static double more_bytes(const again_state *s, uint32_t set, sn_id id) {
   return bytes;
 }
 
-/* Counts what user's reading of x means for x. A kernel that reads x twice counts twice: only the
- * first matters, but then too little is expected, never too much. */
+/* Adds to saved[x] what it means that `user` reads x. Of a kernel that reads x in two nodes, what it
+ * saves or costs counts twice. */
 static void count_reader(again_state *s, sn_id user, sn_id x) {
   const sn_lowering *l = s->l;
   const sn_id base = l->views[x].base;
@@ -142,11 +141,11 @@ static bool is_stored_cast(const again_state *s, sn_id id) {
   return sn_dtype_is_small(l->g->nodes[from].type.dtype) && l->views[from].base == from && there;
 }
 
-/* Stores what is cast where all readers of a cast can cast. */
+/* Stores the input of a cast instead of the cast, if all readers can cast it themselves. */
 static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8_t *again) {
   const sn_lowering *l = s->l;
   const sn_graph *g = l->g;
-  uint8_t *fixed; /* what somebody reads who does not take elements */
+  uint8_t *fixed; /* per node: whether a reader does not take it element by element */
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&fixed));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
@@ -182,7 +181,7 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
       count_reader(&s, id, sn_graph_inputs(g, id)[k]);
   }
-  /* ascending: a value whose input is made again itself is stored */
+  /* ascending ids: a value one of whose inputs is made again is no candidate any more, and is stored */
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!(s.saved[id] > 0) || !is_candidate(&s, id, &(sources){0})) continue;
     again[id] = 1;

@@ -15,13 +15,13 @@ bool sn_row_of(const sn_target *target, const sn_graph *g, sn_id id, sn_row_doma
     length *= x->dims[i];
     if (length > most) return false;
   }
-  /* a row of one point would look like a value per row; of nothing there is no row */
+  /* a row of one point would look like a value per row; an empty one has nothing to reduce */
   if (length < 2 || sn_type_size(x) == 0) return false;
   *out = (sn_row_domain){.shape = *x, .outer_rank = outer};
   return true;
 }
 
-/* The k-th dim of size > 1 of the first n dims from *at on; n if there is none. */
+/* The next of the first n dims, from `at` on, whose size is not 1; n if there is none. */
 static int next_dim(const int64_t *dims, int n, int at) {
   while (at < n && dims[at] == 1) at++;
   return at;

@@ -18,8 +18,8 @@ typedef struct sn_row_domain {
  * that a row stays in cache between phases. False for all other nodes. */
 bool sn_row_of(const sn_target *target, const sn_graph *graph, sn_id reduction, sn_row_domain *out);
 
-/* Whether a node of this type can be a member: it has an element per point, or one per row. All
- * others would be read and stored in the wrong places. */
+/* Whether a node of this type can be a member: it has an element per point, or one per row. Any
+ * other would be read and stored in the wrong places. */
 bool sn_row_holds(const sn_row_domain *domain, const sn_type *type);
 
 /* Whether view, of type `type`, shows the elements of a value per row (its base, of base_type) in
@@ -27,7 +27,7 @@ bool sn_row_holds(const sn_row_domain *domain, const sn_type *type);
 bool sn_row_shows(const sn_row_domain *domain, const sn_type *base_type, const sn_view *view,
                   const sn_type *type);
 
-/* Which dim of a node per row runs over outer dim i: map[i]; SN_MAX_RANK: that has size 1. */
+/* Sets map[i] to the dim of a per-row node that runs over outer dim i; SN_MAX_RANK if that has size 1. */
 void sn_row_map(const sn_row_domain *domain, const sn_type *type, int map[SN_MAX_RANK]);
 
 /* Whether a member of the set is computed per element. */

@@ -34,7 +34,7 @@ uint32_t sn_set_buffers_sources(const sn_set_buffers *b, sn_id x, sn_id from[SN_
   return n;
 }
 
-/* What id reads, each buffer once, and how often; SN_NONE: nothing. */
+/* Lists the buffers that id reads, each once, and how often. Without a node (SN_NONE) there are none. */
 static void list_edges(sn_set_buffers *b, sn_id id) {
   b->n_edges = 0;
   for (uint32_t k = 0; id != SN_NONE && k < b->g->nodes[id].n_inputs; k++) {
@@ -73,7 +73,7 @@ sn_status sn_set_buffers_init(sn_set_buffers *b, const sn_graph *g, const sn_vie
   return SN_OK;
 }
 
-/* Adds what id reads, but for what is computed inside of its reduction. */
+/* Adds what id reads, except for nodes that a reduction owns: they are computed inside it. */
 static sn_status add_inputs(sn_set_buffers *b, sn_buffer_list *list, sn_id id) {
   SN_TRY(new_list(b, list));
   list_edges(b, id);
@@ -104,7 +104,8 @@ static bool is_one_of(const sn_set_buffers *b, const uint32_t *sets, uint32_t n,
   return is;
 }
 
-/* Adds what the node reads and is in none of the sets; what they have for it alone is not written. */
+/* Adds what the joining node reads from outside the sets. Members that nothing else reads any more
+ * are not written. */
 static bool add_node(sn_set_buffers *b, const uint32_t *sets, uint32_t n) {
   sn_set_traffic *both = &b->both;
   for (uint32_t i = 0; i < b->n_edges; i++) {

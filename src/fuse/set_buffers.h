@@ -5,7 +5,7 @@
  *   writes  members with a reader outside of the set, so far
  *
  * A node that joins may be the last reader of members, which are then no longer written. So a set
- * that keeps the limit now keeps it in the end. Every step takes time for the limit at most. */
+ * that keeps the limit now keeps it in the end. Every step takes time linear in the limit at most. */
 #ifndef SN_FUSE_SET_BUFFERS_H
 #define SN_FUSE_SET_BUFFERS_H
 
@@ -21,7 +21,7 @@ typedef struct sn_set_traffic {
   uint32_t writes, outputs; /* outputs: members that the graph returns */
 } sn_set_traffic;
 
-/* Of a node to what it reads. */
+/* A buffer that a node reads, so many times. */
 typedef struct sn_buffer_edge {
   sn_id from;
   uint32_t times;
@@ -35,9 +35,9 @@ typedef struct sn_set_buffers {
   uint32_t limit;        /* SN_NO_LIMIT: nothing is counted */
   uint32_t *unread;      /* per node: readers that are not in its set, and places in the outputs */
   uint8_t *is_output;    /* per node */
-  sn_buffer_list *cones; /* per reduction: what the nodes computed inside it read */
+  sn_buffer_list *cones; /* per reduction: the buffers that the nodes computed inside it read */
   sn_set_traffic *sets;  /* per set */
-  /* of the union that was asked for last, and of the node that joins */
+  /* the union that sn_set_buffers_fit was last asked for, and what the joining node reads */
   sn_set_traffic both;
   sn_buffer_edge *edges;
   uint32_t n_edges;
@@ -48,8 +48,8 @@ typedef struct sn_set_buffers {
 sn_status sn_set_buffers_init(sn_set_buffers *b, const sn_graph *graph, const sn_view *views,
                               const uint8_t *live, uint32_t limit, sn_arena *arena);
 
-/* Nodes whose values a kernel reads from memory when it reads x, and how many: none for a number,
- * two for what it looks up. */
+/* Lists the nodes whose buffers a kernel reads when it reads x, and returns how many: 0 for a constant
+ * or iota, up to 2 for a gather that is looked up. */
 #define SN_SOURCES 2
 uint32_t sn_set_buffers_sources(const sn_set_buffers *b, sn_id x, sn_id from[SN_SOURCES]);
 
@@ -59,11 +59,12 @@ sn_status sn_set_buffers_own(sn_set_buffers *b, sn_id id, sn_id reduction);
 /* Set `set`, which others may join, begins with node id. */
 sn_status sn_set_buffers_begin(sn_set_buffers *b, uint32_t set, sn_id id);
 
-/* Whether n sets, and node id where it is not SN_NONE, may be one. Without a node all that read the
- * second set are in the first. */
+/* Whether n sets, and node id if it is not SN_NONE, may become one set. Without a node there are two
+ * sets, and all readers of the second are in the first. */
 bool sn_set_buffers_fit(sn_set_buffers *b, const uint32_t *sets, uint32_t n, sn_id id);
 
-/* What was just found to fit is set `root` now; of the node root_of does not know it yet. */
+/* Makes the union that was just found to fit the set `root`. root_of knows of that already for the
+ * members of the sets, but not for the node. */
 sn_status sn_set_buffers_join(sn_set_buffers *b, uint32_t root);
 
 #endif

@@ -12,7 +12,7 @@ bool sn_space_refine(sn_type *space, const sn_type *type) {
   if (sn_same_dims(space, type)) return true;
   if (sn_type_size(space) != sn_type_size(type) || !sn_type_size(space)) return false;
   int i = skip_ones(space, 0), j = skip_ones(type, 0);
-  /* what is left of a dim whose outer part has been cut off */
+  /* the rest of the current dim of each, whose outer part has been cut off */
   int64_t left = 1, right = 1;
   while (left > 1 || right > 1 || i < space->rank || j < type->rank) {
     if (left == 1) {
@@ -39,7 +39,7 @@ bool sn_space_strides(const sn_type *space, const sn_type *type, const int64_t *
   if (sn_same_dims(space, type)) return true;
   if (!sn_type_size(space)) return false;
   int j = type->rank;
-  int64_t within = 1; /* of dim j: the points of the space's dims that it has met */
+  int64_t within = 1; /* product of the space's dims that lie in dim j so far */
   for (int i = space->rank - 1; i >= 0; i--) {
     out[i] = 0;
     if (space->dims[i] == 1) continue;

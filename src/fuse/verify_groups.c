@@ -24,7 +24,8 @@ static void widen(int64_t *low, int64_t *high, int64_t dim, int64_t stride) {
   *(stride < 0 ? low : high) += (dim - 1) * stride;
 }
 
-/* Where the bounds of a factor leave out elements, the rest of its positions are outside. */
+/* Whether the operand stays inside its buffer. A factor with bounds may leave it: packing reads only
+ * the positions within the bounds. */
 static bool stays_inside(const verifier *v, const sn_touch *touch) {
   const sn_operand *o = touch->operand;
   int64_t low = o->offset, high = o->offset;
@@ -38,13 +39,13 @@ static bool stays_inside(const verifier *v, const sn_touch *touch) {
   return (nests && o->nests->bounds.guards) || (low >= 0 && high < size);
 }
 
-/* What is read was written by then. Empty buffers are by nobody. */
+/* Whether the value has been written whole, so that it may be read. An empty buffer needs no write. */
 static bool is_written(const verifier *v, uint32_t value) {
   const sn_value *read = &v->groups->values[value];
   return read->kind == SN_VALUE_ARGUMENT || v->written[value] >= sn_type_size(&read->type);
 }
 
-/* Control flow writes buffers whole; what it reads: verify_inputs. */
+/* Control flow writes buffers whole. verify_inputs checks the extent of what it reads. */
 static sn_status verify_whole(const verifier *v, const sn_touch *touch) {
   const uint32_t value = touch->operand->value;
   SN_CHECK(v->groups->graph->env, value < v->groups->n_values);
@@ -57,7 +58,7 @@ static sn_status verify_whole(const verifier *v, const sn_touch *touch) {
   return SN_OK;
 }
 
-/* Inputs of control flow are runs of elements. */
+/* Each input of control flow is a run of elements that must lie in its buffer. */
 static sn_status verify_inputs(const sn_groups *groups, const sn_control_flow *c) {
   const sn_graph *g = groups->graph;
   SN_CHECK(g->env, c->node < g->n_nodes && c->n_operands == g->nodes[c->node].n_inputs);
@@ -101,7 +102,7 @@ sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena) {
   }
   for (size_t i = 0; i < groups->n_values; i++) {
     const sn_value *value = &groups->values[i];
-    const bool not_used = value->kind == SN_VALUE_TEMP && !v.written[i]; /* readers would know */
+    const bool not_used = value->kind == SN_VALUE_TEMP && !v.written[i]; /* else reads had failed */
     SN_CHECK(groups->graph->env, value->kind == SN_VALUE_ARGUMENT || not_used ||
                                      v.written[i] >= sn_type_size(&value->type));
   }

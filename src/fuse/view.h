@@ -18,27 +18,26 @@ typedef struct sn_view {
   int64_t offset;
   int64_t strides[SN_MAX_RANK];
   sn_nest *nests; /* NULL, or one per dimension in place of the strides */
-  sn_id frame;    /* SN_NONE, or a pad: offset and strides are in its result, which nobody makes,
-                   * and base is what it reads (padding.c) */
-  bool is_load;   /* of a gather: kernels that read it look the elements up themselves (lookup.c) */
+  sn_id frame;    /* SN_NONE, or a pad that is never computed: offset and strides are a view of its
+                   * result, but base is the node that it reads (padding.c) */
+  bool is_load;   /* of a gather that is never computed: its readers look elements up (lookup.c) */
 } sn_view;
 
-/* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension;
- * false if not. */
+/* Describes a view of type `from` as shape `to`, a nest per dimension; false if that takes a copy. */
 bool sn_view_reshape(const sn_type *from, const sn_view *view, const sn_type *to,
                      sn_nest axes[SN_MAX_RANK]);
 
-/* Whether one stride per dimension tells it all, so that everybody can read it. */
+/* Whether each nest is a single stride, so that any kernel can read the view. */
 bool sn_nests_are_plain(const sn_nest *axes, int rank);
 
 /* The view of node id, given those of all smaller ids. Where a view needs a copy, its input must be
  * one already (see prepare.c). */
 sn_status sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_view *out);
 
-/* padding.c: pads that products alone read become views, their copies never made. */
+/* padding.c: turns pads that products alone read into views (frame), so that they are never computed. */
 sn_status sn_view_padding(const sn_graph *graph, const sn_target *target, sn_view *views);
 
-/* lookup.c: gathers whose readers can do without a copy of what they take. */
+/* lookup.c: sets is_load of the gathers that all their readers can look up. */
 sn_status sn_view_lookups(const sn_graph *graph, const sn_target *target, sn_arena *scratch,
                           sn_view *views);
 
