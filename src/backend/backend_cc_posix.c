@@ -1,11 +1,11 @@
-/* backend_cc_posix.c - the CPU's kernels, with code that the machine's compiler makes of them: their schedule stays, and
- * the code takes over only what happens to the points of a range (kernels/code.h). */
+/* backend_cc_posix.c - the CPU's kernels, with code that the machine's compiler makes for them. The kernels keep their
+ * schedule; the code takes over only what happens to the points of a range (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "cc/compiled.h"
 #include "cc/kernel_text.h"
 #include "cc/loop_text.h"
 
-/* A loop over tiny programs as one function. */
+/* Has a loop over tiny programs made as one function. */
 static sn_status make_loop(const sn_device *device, sn_arena *arena, sn_control_step *step) {
   sn_cc_program *loop;
   SN_TRY(sn_cc_make_loop(device->code, arena, &step->described, &loop));
@@ -17,7 +17,7 @@ static sn_status make_loop(const sn_device *device, sn_arena *arena, sn_control_
   return SN_OK;
 }
 
-/* Code for a program, and for each of its regions. */
+/* Has code made for a program, and for each of its regions. */
 static sn_status hang_in(const sn_device *device, sn_executable *exe) {
   sn_cc_program *code;
   SN_TRY(sn_cc_hang_in(device->code, &exe->program->arena, exe->kernels, exe->n_kernels, &code));

@@ -1,5 +1,5 @@
-/* backend_cpu.c - strips, library kernels and threads: programs run on the pool, or behind the
- * caller's back on its driver. */
+/* backend_cpu.c - strips, library kernels and threads: programs run on the pool, or in the background
+ * on its driver. */
 #include "backend/backend_cpu.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* A product's B can stay packed only if it is an argument, unchanged. */
+/* A product's B can stay packed from run to run only if it is an argument of the program. */
 static void find_packed(const sn_program_code *program, const sn_group *group, sn_packed *packed) {
   if (!packed->wanted) return;
   const sn_value *b = &program->groups.values[group->contraction.factors[1].value];
@@ -20,7 +20,7 @@ static void find_packed(const sn_program_code *program, const sn_group *group, s
   packed->argument = b->argument;
 }
 
-/* Regions are compiled for the same device; what they need of shared memory is their step's. */
+/* Compiles the regions of a step for the same device. Their shared memory is part of the step's. */
 static sn_status make_control(const sn_device *device, sn_executable *exe, size_t i) {
   const sn_step *step = &exe->program->steps[i];
   sn_arena *arena = &exe->program->arena;
@@ -48,7 +48,7 @@ static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_execu
   return sn_exchanges_make(arena, program, &exe->exchanges);
 }
 
-/* Behind the arena lies what all workers share, then each worker's own. */
+/* The workspace: the arena, then the memory that all workers share, then each worker's own. */
 static sn_status lay_out(sn_env *env, sn_executable *exe) {
   size_t shared = exe->waves.bytes, worker = 0;
   for (size_t i = 0; i < exe->n_kernels; i++)
@@ -131,7 +131,7 @@ void sn_cpu_copy(sn_device *device, void *to, const void *from, size_t bytes) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* sn_driver_fn of the driver. */
+/* The driver's job. */
 static bool execute(void *run, double until, sn_status *status) {
   return sn_executable_step(run, until, status);
 }
@@ -140,7 +140,7 @@ static void prepare(sn_device *device, sn_run *run) {
   run->pool = device->pool;
   if (!sn_pool_lost(run->pool)) return;
   sn_driver_wait_all(run->pool);
-  sn_pool_revive(run->pool); /* completes what is under way, failed */
+  sn_pool_revive(run->pool); /* jobs under way are completed as failed */
 }
 
 sn_status sn_cpu_run(sn_device *device, sn_run *run) {

@@ -7,8 +7,8 @@
 sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_executable **out);
 void sn_cpu_release(sn_executable *exe);
 
-/* The same with code of a further kind: hang_in gives it to a program and its regions, drop takes it from them, also where
- * hang_in has failed half way. */
+/* The same with code made at run time: hang_in adds it to the kernels of a program and of its regions, drop releases it, also
+ * after hang_in has failed half way. */
 sn_status sn_cpu_compile_with(const sn_device *device, sn_program_code *program,
                               sn_status (*hang_in)(const sn_device *, sn_executable *),
                               void (*drop)(sn_executable *), sn_executable **out);
@@ -25,7 +25,7 @@ sn_status sn_cpu_submit(sn_device *device, sn_run *run, uint32_t *ticket);
 bool sn_cpu_poll(const sn_device *device, uint32_t ticket, sn_status *status);
 void sn_cpu_wait(sn_device *device, uint32_t ticket);
 
-/* What a backend shares with the CPU's if only its code differs. */
+/* The functions that a backend shares with the CPU's if only its code differs. */
 #define SN_CPU_ALL_BUT_CODE                                                                 \
   .views = sn_cpu_views, .allocate = sn_cpu_allocate, .deallocate = sn_cpu_deallocate,      \
   .map = sn_cpu_map, .copy = sn_cpu_copy, .upload = sn_cpu_copy, .download = sn_cpu_copy,   \

@@ -1,5 +1,6 @@
-/* backend_gpu.c - a graphics processor behind the host (gpu_host.h). Programs are shaders (wgsl/), memory is buffers that the host
- * cannot look into. Submitting a run is all of it here: what follows on the device, follows it in time. */
+/* backend_gpu.c - a graphics processor that the host reaches (gpu_host.h). Programs are shaders (wgsl/), memory is buffers that
+ * this code cannot look into. A run is over here as soon as it is submitted: the device carries out all later requests after
+ * it. */
 #include "backend/backend_gpu.h"
 
 #include "backend/gpu_host.h"
@@ -7,7 +8,7 @@
 static uint32_t number_of(const void *handle) { return (uint32_t)(uintptr_t)handle; }
 static void *handle_of(uint32_t number) { return (void *)(uintptr_t)number; }
 
-/* In the words of the host. */
+/* Fails with the host's message. */
 static sn_status refused(const sn_device *device, sn_status status) {
   char text[1024] = "";
   sn_gpu_why(text, sizeof text);
@@ -38,7 +39,7 @@ static sn_status compile(const sn_device *device, sn_program_code *program, sn_e
 
 static void release(sn_executable *exe) { sn_gpu_forget(number_of(exe->code)); }
 
-/* Who looks is rare: the steps are written once more. */
+/* Views are rarely asked for, so the steps are not kept but made again. */
 static sn_status views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out) {
   sn_device_steps steps;
   SN_TRY(sn_wgsl_program(arena, exe->program, &steps));

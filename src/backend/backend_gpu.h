@@ -1,4 +1,4 @@
-/* backend_gpu.h - a graphics processor: by itself, so that who does not ask for it does not link it. */
+/* backend_gpu.h - a graphics processor. Its own header, so that programs that do not use it do not link it. */
 #ifndef SN_BACKEND_BACKEND_GPU_H
 #define SN_BACKEND_BACKEND_GPU_H
 

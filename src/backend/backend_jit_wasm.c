@@ -1,9 +1,9 @@
-/* backend_jit_wasm.c - the CPU's kernels, with code that is emitted for them: their schedule stays, and
- * the code takes over only what happens to the points of a range (kernels/code.h). */
+/* backend_jit_wasm.c - the CPU's kernels, with code that is emitted for them. The kernels keep their
+ * schedule; the code takes over only what happens to the points of a range (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
 
-/* A loop over tiny programs as one function. */
+/* Emits a loop over tiny programs as one function. */
 static sn_status emit_serial(const sn_device *device, sn_arena *arena, sn_control_step *step) {
   sn_code_module *module;
   sn_serial_code **code;
@@ -17,7 +17,7 @@ static sn_status emit_serial(const sn_device *device, sn_arena *arena, sn_contro
   return SN_OK;
 }
 
-/* A module for a program, and one for each of its regions. */
+/* Emits a module for a program, and one for each of its regions. */
 static sn_status emit(const sn_device *device, sn_executable *exe) {
   sn_code_module *module;
   SN_TRY(sn_jit_kernels(&exe->program->arena, device->machine.target->fused, exe->kernels,

@@ -6,9 +6,9 @@
 
 #include "jit/emit_gemm.h"
 
-/* Whether other code is made at run time or not. If the engine takes micro-kernels with fused
- * multiply-adds, functions have them, too: then the kernels have to be here before any of them is
- * chosen. */
+/* Makes the micro-kernels that exist only at run time (WebAssembly), whether or not other code is made
+ * then. If the engine takes micro-kernels with fused multiply-adds, functions are fused, too; so the
+ * kernels have to be ready before any of that is chosen. */
 static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool relaxed_simd) {
   sn_gemm_run_time *gemm = &device->gemm;
   bool fused = relaxed_simd && !target->deterministic;
@@ -21,7 +21,7 @@ static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool r
   target->fused = fused || (sn_isa_fuses(device->machine.isa) && !target->deterministic);
   if (!gemm->module) return SN_OK;
   device->machine.gemm = gemm;
-  target->costs.lookup_row = 1; /* emitted code is quick at it */
+  target->costs.lookup_row = 1; /* lookups are fast in emitted code */
   return SN_OK;
 }
 
@@ -31,7 +31,7 @@ static bool has_kernels(sn_isa_id isa) {
   return false;
 }
 
-/* The one of this name, which the machine has; NULL: the best one. */
+/* The instruction set of this name, which the machine must have; NULL: the best one. */
 static sn_status isa_of(sn_env *env, const char *name, sn_isa_id *out) {
   *out = sn_isa_detect();
   if (!name) return SN_OK;

@@ -4,13 +4,13 @@
 
 struct sn_exchanges {
   const sn_program_code *program;
-  uint32_t
-      *needed; /* per step, and behind the last: so many have to be over; they end in their order */
-  uint32_t *number;  /* per step: of its exchange, or SN_NONE */
-  uint64_t *tickets; /* of the run under way */
+  uint32_t *
+      needed; /* per step, and behind the last: how many exchanges must be over; they end in order */
+  uint32_t *number;  /* per step: the number of its exchange, or SN_NONE */
+  uint64_t *tickets; /* per exchange, of the run under way */
 };
 
-/* Looks for values that exchanges bring. */
+/* Looks for results of exchanges among the values that a step touches. */
 typedef struct search {
   const uint32_t *brings; /* per value: number of the exchange + 1, or 0 */
   uint32_t needed;
@@ -18,8 +18,7 @@ typedef struct search {
 
 static sn_status meet(void *user, const sn_touch *touch) {
   search *s = user;
-  const uint32_t value =
-      touch->operand->value; /* SN_NONE: what a map before makes for a contraction */
+  const uint32_t value = touch->operand->value; /* SN_NONE: no memory, an iota */
   const uint32_t from = value == SN_NONE ? 0 : s->brings[value];
   if (from > s->needed) s->needed = from;
   return SN_OK;

@@ -1,4 +1,4 @@
-/* exchange_wasm.c - a page is one process. */
+/* exchange_wasm.c - a page is a single process, so there are no exchanges. */
 #include "run/exchange.h"
 
 sn_status sn_exchanges_make(sn_arena *arena, const sn_program_code *program, sn_exchanges **out) {

@@ -6,7 +6,7 @@
 #include "run/exchange.h"
 #include "run/poison.h"
 
-/* An interruptible run looks at the clock after work worth so many nanoseconds. */
+/* An interruptible run reads the clock after about so many nanoseconds of work. */
 #define NS_PER_LOOK 250000.0
 
 size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers) {
@@ -33,7 +33,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
 
 /* ---- operands that stay packed --------------------------------------------------------------- */
 
-/* For an operand that is met again. Memory that is not there is asked for only once. */
+/* Allocates room for an operand that is met again. If the allocation fails, there is no second try. */
 static void make_room(sn_env *env, sn_kernel *kernel) {
   sn_gemm *gemm = &kernel->product->gemm;
   sn_gemm_side *b = sn_gemm_side_b(gemm);
@@ -86,8 +86,7 @@ static const sn_target_costs *costs_of(const sn_executable *exe) {
   return &exe->program->groups.target->costs;
 }
 
-/* The units of a chunk. Smaller chunks spread the work better; from a size on (costs.chunk_ns) they cost nothing to hand
- * out. */
+/* How many units a chunk has. Small chunks spread the work better; from costs.chunk_ns on, handing them out costs nothing. */
 static int64_t grain_for(const sn_executable *exe, const sn_stage *stage, int workers) {
   if (workers == 1) return stage->units;
   const int64_t chunks = (int64_t)workers * SN_CHUNKS_PER_WORKER;
@@ -104,8 +103,9 @@ static void bind_values(const sn_run *run) {
   }
 }
 
-/* Fills what kernel k is the first to write, and its scratch memory (poison.h). It scans all values
- * for each kernel: this is for tests. Fresh outputs are new storages, which are filled already. */
+/* Fills the values that kernel k is the first to write, and its scratch memory (poison.h). It scans
+ * all values for each kernel: this is for tests. Fresh outputs are new storages, which are filled
+ * already. */
 static void poison_kernel(const sn_run *run, size_t k) {
   const sn_executable *exe = run->exe;
   const sn_plan *plan = &exe->program->plan;
@@ -124,7 +124,7 @@ static void poison_kernel(const sn_run *run, size_t k) {
 /* One call of sn_executable_step. */
 typedef struct walk {
   sn_run *run;
-  double until; /* INFINITY: whole stages on all workers */
+  double until; /* INFINITY: never interrupted, so stages run whole, on all workers */
 } walk;
 
 bool sn_run_time_over(sn_run_place *place, double until, double worth) {
@@ -138,7 +138,7 @@ static bool time_over(const walk *w, double worth) {
   return sn_run_time_over(&w->run->place, w->until, worth);
 }
 
-/* Runs units from the place's on, in parts; false: interrupted. */
+/* Runs the units of a stage from the place's on, in parts; false: interrupted. */
 static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void *arg) {
   const double wanted = NS_PER_LOOK / stage->unit_cost;
   const int64_t grain = wanted >= (double)stage->units ? stage->units
@@ -151,7 +151,7 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
     fn(arg, *unit, end, 0);
     *unit = end;
     if (end == stage->units)
-      w->run->place.unclocked += worth; /* who called looks at the clock */
+      w->run->place.unclocked += worth; /* the caller reads the clock */
     else if (time_over(w, worth))
       return false;
   }
@@ -159,7 +159,7 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
   return true;
 }
 
-/* What units of all kernels are run with. */
+/* The fields that are the same for the units of all kernels. */
 static sn_kernel_run units_of(const sn_run *run) {
   return (sn_kernel_run){.values = run->exe->values,
                          .shared = run->shared,
@@ -193,7 +193,7 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
   return true;
 }
 
-/* Whether this worker can call the code made for the kernel: it may still be on its way. */
+/* Whether this worker can call the code made for the kernel, which may not be ready yet. */
 static bool calls_code_of(const sn_kernel *kernel) {
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
@@ -225,7 +225,7 @@ static void record(const sn_run *run, size_t k, double ms, int workers) {
   if ((uint32_t)workers > row->threads) row->threads = (uint32_t)workers;
 }
 
-/* Control flow from the place's on; stage 1: it has begun. */
+/* Runs control flow from the place on. Its stage is 1 once it has begun. */
 static bool run_control(const walk *w, sn_control_step *step, sn_status *status) {
   int *stage = &w->run->place.stage;
   const bool begins = *stage == 0;
@@ -258,7 +258,7 @@ static void begin_packed(const walk *w, sn_kernel *kernel) {
     sn_gemm_side *b = sn_gemm_side_b(&kernel->product->gemm);
     b->ready = b->kept && packed->version == packed_version(w, packed);
   }
-  packed->version = 0; /* unless it ends well */
+  packed->version = 0; /* set again when the kernel has ended well */
 }
 
 static void begin_kernel(const walk *w) {
@@ -298,7 +298,7 @@ static bool run_kernel(const walk *w, sn_status *status) {
   return true;
 }
 
-/* Whether nobody looks at single kernels, or at the clock. */
+/* Whether kernels may run in waves: single kernels are not observed, and the run is not interrupted. */
 static bool runs_waves(const walk *w) {
   const sn_run *run = w->run;
   const bool is_watched = run->poison || run->watch || run->debug >= SN_LOG_TIMES ||
@@ -312,7 +312,7 @@ static bool begins_wave(const sn_run *run) {
   return run->exe->waves.lengths[place->kernel] > 1 && place->stage == 0 && place->unit == 0;
 }
 
-/* The wave at the place, which then moves on. */
+/* Runs the wave at the place, which then moves on. */
 static void run_wave(const walk *w, sn_status *status) {
   sn_executable *exe = w->run->exe;
   const size_t k = w->run->place.kernel, n = exe->waves.lengths[k];

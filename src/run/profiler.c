@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { EXTRA_LISTS = 2 }; /* runs, compiles */
+enum { EXTRA_LISTS = 2 }; /* of spans, beside the workers': runs, compiles */
 
 sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int workers, size_t max_spans) {
   sn_profiler_free(p);

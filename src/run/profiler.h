@@ -1,8 +1,8 @@
-/* profiler.h - where the time of programs goes: per kernel sums, and spans per worker.
+/* profiler.h - where the time of programs goes: sums per kernel, and spans per worker.
  *
- * Everything is allocated at start and at registration, on the API thread; while programs run, each
- * worker appends to its own spans, the driving thread alone updates the sums and the spans of runs,
- * and the API thread alone those of compiles, so nothing is shared. */
+ * Everything is allocated at start and at registration, on the API thread. While programs run, each
+ * worker appends to its own spans; only the thread that drives a run updates the sums and the spans of
+ * runs, and only the API thread those of compiles. So no thread writes what another one does. */
 #ifndef SN_RUN_PROFILER_H
 #define SN_RUN_PROFILER_H
 
@@ -11,7 +11,7 @@
 typedef struct sn_worker_spans {
   sn_span *spans;
   size_t used, lost;
-  uint64_t dispatch; /* of the newest span: spans of one dispatch on one worker are joined */
+  uint64_t dispatch; /* of the newest span: spans of one dispatch on one worker become one */
 } sn_worker_spans;
 
 typedef struct sn_profiler {
@@ -32,7 +32,7 @@ sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int workers, size_t max
 void sn_profiler_stop(sn_profiler *p);
 void sn_profiler_free(sn_profiler *p);
 
-/* The row of the kernel with this name and kind. */
+/* The row of sums of the kernel with this name and kind; adds it if it is new. */
 sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kind, uint32_t *row);
 
 /* A run (SN_SPAN_RUN) or a compile (SN_SPAN_COMPILE) took from begin to end. */

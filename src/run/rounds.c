@@ -7,36 +7,36 @@
 #include "kernels/kernel.h"
 #include "program/rooms.h"
 
-/* A product's B that no round changes: packed in the first round, in the step's own memory. */
+/* A product's B that no round changes: it is packed in the first round, into the step's own memory. */
 typedef struct kept_side {
   sn_kernel *kernel; /* of the body */
   size_t offset;
 } kept_side;
 
 typedef struct rounds_step {
-  sn_control_step base; /* first: what runs it is given this */
+  sn_control_step base; /* must come first: run_step is given a pointer to it */
   sn_control control;
   const sn_group *group;
-  sn_run runs[SN_MAX_REGIONS]; /* each with the program's executable and room for its pointers */
+  sn_run runs[SN_MAX_REGIONS]; /* per region: its executable, and room for its buffers' addresses */
   sn_room room;
-  size_t *bytes;    /* per result: of one buffer, of a slice of what is stacked */
+  size_t *bytes;    /* per result: of a carry's buffer, or of a slice of a stacked result */
   size_t *slices;   /* per stack: bytes of a slice */
   uint32_t *stores; /* per result: the group's store, or SN_NONE */
-  size_t scratch;   /* what regions' kernels share: offset in shared memory */
-  size_t stacks;    /* and what inner loops of one function stack */
+  size_t scratch;   /* offset in shared memory of what the regions' kernels share */
+  size_t stacks;    /* offset in shared memory of the stacks of a serial loop's inner loops */
   kept_side *kept;
   uint32_t n_kept;
-  uint64_t version;    /* of what no round changes: another one in each run */
-  int64_t round;       /* under way */
-  int64_t calls;       /* of the body's program or code */
-  bool testing;        /* the test of a while_loop, the body of a scan is under way */
+  uint64_t version;    /* of inputs that no round changes: another one in each run */
+  int64_t round;       /* the one under way; of a cond: the branch */
+  int64_t calls;       /* how often the body's program or code has run */
+  bool testing;        /* of a while_loop: its test is under way; of a scan: its body is */
   void **table;        /* of the serial loop (kernels/serial_loop.h) */
-  bool has_code;       /* which it is run by, since this run began */
+  bool has_code;       /* whether code runs the loop, decided at the beginning of a run */
   const void **inputs; /* per input: its buffer in the run under way */
   const void **now;    /* per carry: where it lies in this round */
 } rounds_step;
 
-/* What a round takes beside its kernels, in nanoseconds; and one of scalars as a whole. */
+/* Nanoseconds that a round takes beside its kernels; and that a whole round of scalars takes. */
 #define NS_PER_ROUND 50
 #define NS_PER_SCALAR_ROUND 1
 
@@ -49,7 +49,7 @@ typedef struct rounds {
   double until;
 } rounds;
 
-/* Where result k is to go as a whole; NULL: nobody uses it. */
+/* The buffer of result k as a whole; NULL if nobody uses it. */
 static char *result_at(const rounds *w, size_t k) {
   const uint32_t store = w->s->stores[k];
   return store == SN_NONE ? NULL : w->run->exe->values[w->s->group->stores[store].target.value];
@@ -64,7 +64,7 @@ static void set_output(sn_run *region, size_t k, void *at) {
   region->buffers[sn_output_buffer(region->exe->program, k)] = at;
 }
 
-/* An argument is only read. */
+/* Drops const, as an argument is only read. */
 static void set_argument(sn_run *region, size_t k, const void *at) {
   region->buffers[k] = (void *)(uintptr_t)at;
 }
@@ -87,7 +87,7 @@ static void begin_region(const rounds *w, sn_run *region) {
     set_argument(region, k, w->s->inputs[sn_control_first(c->op) + k]);
 }
 
-/* What lies packed is of an earlier run. */
+/* Makes products pack anew: what lies packed is of an earlier run. */
 static void begin_kept(const rounds *w) {
   rounds_step *s = w->s;
   if (!s->n_kept) return;
@@ -101,7 +101,7 @@ static void begin_kept(const rounds *w) {
 
 static bool stays(const rounds_step *s, size_t k) { return s->group->control.stays[k]; }
 
-/* Where carries begin: an argument of the program is only read, so those that are written over are copied. */
+/* Sets where carries begin. Carries that are updated in place are copied, as a program must not write its arguments. */
 static void begin_carries(const rounds *w) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
@@ -113,7 +113,7 @@ static void begin_carries(const rounds *w) {
   }
 }
 
-/* Carries of this round in, those of the next out. */
+/* Binds the carries of this round to the region's arguments, and those of the next to its outputs. */
 static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
@@ -136,7 +136,7 @@ static void carry_on(const sn_run *region, rounds_step *s) {
   s->calls++;
 }
 
-/* After the last round. */
+/* Copies the carries to the results after the last round, unless they lie there already. */
 static void hand_over_carries(const rounds *w) {
   const rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
@@ -158,7 +158,7 @@ static void bind_slices(const rounds *w, sn_run *region) {
   }
 }
 
-/* Between two rounds, which may have kernels that are too short to look at the clock. */
+/* Asked between two rounds: their kernels may be too short to read the clock. */
 static bool time_over(const rounds *w, sn_run *body) {
   return sn_run_time_over(&body->place, w->until, NS_PER_ROUND);
 }
@@ -214,7 +214,7 @@ static bool run_while(const rounds *w, sn_status *status) {
 
 /* ---- loops over tiny programs ---------------------------------------------------------------- */
 
-/* Flops of rounds between two looks at the clock. */
+/* Flops of the rounds between two readings of the clock. */
 #define FLOPS_PER_LOOK 250000.0
 
 static int64_t rounds_per_look(const rounds_step *s) {
@@ -222,7 +222,7 @@ static int64_t rounds_per_look(const rounds_step *s) {
   return n < 1 ? 1 : (int64_t)n;
 }
 
-/* As the general way binds it, for this round. */
+/* Fills the serial loop's table for n rounds from this one on, with the buffers that a region's run would have. */
 static void fill_table(const rounds *w, int64_t n) {
   rounds_step *s = w->s;
   const sn_control *c = &s->control;
@@ -238,7 +238,7 @@ static void fill_table(const rounds *w, int64_t n) {
   s->table[sn_serial_memory(c)] = w->run->shared + s->stacks;
 }
 
-/* Its carries lie in one of the two buffers, then in the other, from one call of the code to the next. */
+/* After n rounds in one call of the code. Carries change between their two buffers from call to call, not each round. */
 static void carry_on_by(const rounds *w, int64_t n) {
   rounds_step *s = w->s;
   carry_on(&s->runs[0], s);
@@ -318,13 +318,13 @@ static sn_status take(sn_env *env, rounds_step *s, size_t bytes, size_t *offset)
   return SN_OK;
 }
 
-/* A scan's results behind its carries are made slice by slice. */
+/* Bytes of result k of one round: results of a scan behind its carries are made slice by slice. */
 static size_t result_bytes(const sn_control *c, size_t k) {
   const sn_graph *body = c->regions[0];
   return sn_type_bytes(&body->nodes[body->outputs[k]].type);
 }
 
-/* What the kernels of regions share, and their workers' memory. */
+/* Takes memory for what the kernels of the regions share, and for their workers. */
 static sn_status take_scratch(sn_env *env, rounds_step *s, sn_executable *const *regions) {
   size_t most = 0;
   for (uint32_t r = 0; r < s->control.n_regions; r++) {
@@ -366,7 +366,7 @@ static sn_status make_runs(sn_arena *arena, rounds_step *s, sn_executable *const
   return SN_OK;
 }
 
-/* Steps within regions have been made before. */
+/* Control flow within a region has been made, and so described, before. */
 static sn_status describe_region(sn_arena *arena, const sn_executable *exe, sn_serial_region *out) {
   const sn_serial_control **controls;
   SN_TRY(sn_arena_alloc(arena, exe->n_kernels, sizeof *controls, (void **)&controls));

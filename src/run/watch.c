@@ -19,7 +19,7 @@ static void see(sn_range_seen *seen, double x) {
   }
 }
 
-/* False: it has a dtype that is not looked at. */
+/* Finds the range of value v; false if it has no memory or another dtype. */
 static bool range_of(const looking *l, uint32_t v, sn_range_seen *out) {
   const sn_type *type = &l->watch->program->groups.values[v].type;
   const void *at = l->values[v];

@@ -2,7 +2,7 @@
 
 #include "fuse/fuse.h"
 
-/* What the kernels of a wave share all in all, where none of them alone has more. */
+/* Most bytes of shared memory of all kernels of a wave; a kernel that has more is a wave of its own. */
 #define SHARED_BYTES (256 * 1024)
 
 /* ---- finding them ---------------------------------------------------------------------------- */
@@ -12,7 +12,7 @@ typedef struct finder {
   const sn_kernel *kernels;
   sn_waves *out;
   sn_value_set set; /* of the kernel at hand */
-  /* Of the wave's kernels, one after the other; of each first those that it writes. */
+  /* values that the wave's kernels touch, kernel by kernel, the written ones of each first */
   uint32_t *values;
   size_t n_values;
   size_t ends[SN_WAVE_MOST], writes_end[SN_WAVE_MOST];
@@ -49,7 +49,7 @@ static bool is_apart(const finder *f, size_t n_kernels, const uint32_t *values, 
   return true;
 }
 
-/* Takes kernel k into the wave of so many if it is apart from them. */
+/* Adds kernel k to the wave, which has n_kernels so far; false if it must not run beside them. */
 static bool join(finder *f, size_t n_kernels, size_t k, size_t *shared) {
   const size_t bytes = *shared + sn_align64(f->kernels[k].shared_bytes);
   if (!may_join(f, k) || (n_kernels && bytes > SHARED_BYTES)) return false;
@@ -111,17 +111,17 @@ int sn_workers_for(const sn_target_costs *costs, double worth, int available) {
 }
 
 typedef struct wave {
-  sn_kernel_run parts[SN_WAVE_MOST]; /* those that have this stage */
+  sn_kernel_run parts[SN_WAVE_MOST]; /* of the kernels that have this stage */
   int64_t n_units[SN_WAVE_MOST];
   int64_t n_parts, n_slices;
 } wave;
 
-/* Where slice s of part i begins. What has fewer units than there are slices has them elsewhere than its neighbours. */
+/* Where slice s of part i begins. A part with fewer units than slices has them in other slices than its neighbours. */
 static int64_t slice_begin(const wave *w, int64_t i, int64_t s) {
   return (w->n_units[i] * s + i * w->n_slices / w->n_parts) / w->n_slices;
 }
 
-/* Chunks in order: of a worker's share of all parts, first the slices of part 0, so that it reads them in one go. */
+/* Runs chunks. Their order: within a worker's share, first all slices of part 0, so that it reads that part in one go. */
 static void run_chunks(void *arg, int64_t begin, int64_t end, int worker) {
   wave *w = arg;
   for (int64_t c = begin; c < end; c++) {
@@ -133,13 +133,13 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Of stage 0, what runs before a kernel; of the others the kernel's own. */
+/* Stage 0 is the one of the kernel that runs before this one; the others are the kernel's own. */
 static const sn_stage *stage_of(const sn_kernel *kernel, int stage) {
   if (stage == 0) return kernel->n_befores ? &kernel->befores->stages[0] : NULL;
   return stage <= kernel->n_stages ? &kernel->stages[stage - 1] : NULL;
 }
 
-/* Takes a kernel's stage into the wave; returns what it is worth. */
+/* Adds a kernel's stage to the dispatch; returns its work in nanoseconds. */
 static double add_part(wave *w, const sn_kernel *kernel, int stage, const sn_kernel_run *base,
                        size_t shared) {
   const sn_stage *s = stage_of(kernel, stage);

@@ -8,7 +8,7 @@ int64_t sn_target_row_points(const sn_target *target, int64_t rows) {
 }
 
 /* As many rows as stay in cache, but not too few, as each block walks through the whole right sides
- * of its products; and fewer where many workers would have no work. */
+ * of its products; and fewer if workers would have no work otherwise. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
                              int64_t row_bytes, int64_t n_values) {
   const sn_target_costs *c = &target->costs;
@@ -23,9 +23,9 @@ int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t row
   return block < rows ? block : rows <= room ? rows : 0;
 }
 
-/* Where there are few results, tiles of whole sums would be small, and small tiles pack each factor
- * many times. Sums stay whole where there are nearly as many rows as terms: such a left side may
- * come from a chain, one block of rows after the other. */
+/* If there are few results, tiles with whole sums would be small, and small tiles pack each factor
+ * many times. Sums stay whole if there are nearly as many rows as terms: such a left side may come
+ * from a chain, block of rows by block of rows. */
 int64_t sn_target_sum_segments(const sn_target *target, int64_t results, int64_t rows,
                                int64_t terms) {
   enum { TERMS_TO_ROWS = 4 };

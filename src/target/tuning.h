@@ -1,5 +1,5 @@
-/* tuning.h - choices that a program may be compiled with in the place of the target's: for each row of knobs.def one of
- * its factors, or none. They decide speed alone: every tuning gives the same bits. */
+/* tuning.h - choices that replace the target's when a program is compiled: for each row of knobs.def one of its factors, or
+ * none. They decide speed alone: every tuning gives the same bits. */
 #ifndef SN_TARGET_TUNING_H
 #define SN_TARGET_TUNING_H
 

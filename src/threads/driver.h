@@ -1,12 +1,12 @@
 /* driver.h - an extra thread that runs jobs in the order of their submission while the API thread
- * goes on. To the pool it is worker 0 in the meantime.
+ * goes on. While it runs one, it is worker 0 of the pool.
  *
  * Tickets count up from 1 and wrap around; job t is completed when (int32_t)(completed - t) >= 0.
  * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
  * driver. While it waits it runs the oldest job itself unless the driver has begun it.
  *
- * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once,
- * or where the API thread has an event loop, in turns with it. */
+ * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once, or
+ * in turns with the API thread's event loop, if it has one. */
 #ifndef SN_THREADS_DRIVER_H
 #define SN_THREADS_DRIVER_H
 
@@ -15,10 +15,10 @@
 #define SN_DRIVER_RING 64
 
 /* A job: runs until the clock of sn_host_now_ms shows `until`, then returns false and goes on in
- * the next call. True: done, *status is what it returns. */
+ * the next call. Returns true when it is done; *status is then its result. */
 typedef bool sn_driver_fn(void *arg, double until, sn_status *status);
 
-/* Whether somebody takes submitted jobs: a driver that is up, or turns. Otherwise they run at once
+/* Whether submitted jobs are queued, for a driver that is up or for turns. Otherwise they run at once
  * on the thread that submits them. */
 bool sn_driver_available(const sn_pool *pool);
 
@@ -38,8 +38,8 @@ uint32_t sn_driver_completed(const sn_pool *pool); /* the last completed ticket;
 bool sn_driver_idle(const sn_pool *pool);          /* whether every job is completed */
 
 /* Waits for job `ticket`, or for all. SN_OK when completed, whatever the job returned;
- * SN_ERR_WORKER when the driver died first; then no worker is inside its job any more.
- * SN_ERR_ARGUMENT: no such job. */
+ * SN_ERR_WORKER when the driver died first, and no worker is inside its job any more;
+ * SN_ERR_ARGUMENT if there is no such job. */
 sn_status sn_driver_wait(sn_pool *pool, uint32_t ticket);
 sn_status sn_driver_wait_all(sn_pool *pool);
 

@@ -1,16 +1,16 @@
-/* driver_threads.c - the driver: a ring of jobs. One thread, the API thread, puts them in. The
- * driver runs them, or the API thread itself when it waits and the driver has not begun yet. So a
- * call that needs a job at once does not wait until a sleeping driver is awake, nor, on a page,
+/* driver_threads.c - the driver: a ring of jobs. One thread, the API thread (the producer), puts them
+ * in. The driver runs them, or the API thread itself when it waits and the driver has not begun yet.
+ * So a call that needs a job at once does not wait until a sleeping driver is awake, nor, on a page,
  * spin beside it.
  *
  *   ring:   ... completed | completed+1 ... submitted | free ...
  *                           ^ claimed, or nobody's yet  ^ the producer fills this one
  *
  * Invariants
- *   1. submitted is written by the producer alone (release: the slot before it). Job completed + 1
- *      belongs to the thread that moves claimed there from completed. That thread alone writes its
- *      status and then completed (release: also of all that the job computed). Other slots between
- *      completed and submitted are nobody's, the rest the producer's.
+ *   1. Only the producer writes submitted (release: the slot before it). Job completed + 1 belongs to
+ *      the thread that moves claimed from completed to it. Only that thread writes its status, and
+ *      then completed (release: also of all that the job computed). Other slots between completed
+ *      and submitted belong to nobody, all the rest to the producer.
  *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
  *      before submitted: a driver that comes up meanwhile never sees work where there is none.
  *   3. progress counts whatever may end a wait for the driver, calls whatever may end a wait of the
@@ -53,7 +53,7 @@ static void announce(sn_driver *driver) { count(&driver->progress); }
 
 static void call(sn_driver *driver) { count(&driver->calls); }
 
-/* Whether the oldest job, one up to `last`, is the caller's now. */
+/* Claims the oldest job for the caller; false if it lies behind `last`, or is claimed already. */
 static bool claim(sn_driver *driver, uint32_t last, uint32_t *ticket) {
   uint32_t completed = acquire(&driver->completed);
   *ticket = completed + 1;
@@ -117,8 +117,8 @@ sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket) {
   return pool->driver.ring[ticket % SN_DRIVER_RING].status;
 }
 
-/* Runs the oldest job, up to this one, unless the driver is in it. What nobody waits for is the driver's: it may have
- * completed the others since they were last counted. */
+/* Runs the oldest job on this thread; false if the driver is in it, or if it lies behind `last`: the driver may have completed
+ * all jobs up to that one meanwhile, and later ones, which nobody waits for, are left to it. */
 static bool run_oldest(sn_driver *driver, uint32_t last) {
   uint32_t ticket;
   if (!claim(driver, last, &ticket)) return false;
@@ -131,7 +131,7 @@ static bool run_oldest(sn_driver *driver, uint32_t last) {
   return true;
 }
 
-/* A job that this thread began and did not come back from has trapped. */
+/* Fails a job that this thread began and did not come back from, because it trapped. */
 static void fail_trapped(sn_pool *pool) {
   sn_driver *driver = &pool->driver;
   const uint32_t ticket = acquire(&driver->completed) + 1;
@@ -207,7 +207,7 @@ void sn_driver_mark_dead(sn_pool *pool) {
   atomic_store_explicit(&pool->lost, true, memory_order_release);
   if (!move_state(driver, UP, DEAD)) return;
   announce(driver);
-  /* One that lives on after all ends at its next look at the state. */
+  /* if its thread is alive after all, it ends when it next looks at the state */
   call(driver);
 }
 

@@ -1,7 +1,7 @@
 /* pool.h - the pool of threads. A dispatch cuts [0, units) into chunks, and these into a share for
- * each worker. A worker takes the chunks of its share one by one, then what is left of the others'.
- * So it meets the data of the last dispatch in its own cache, and none waits for a slow one. The
- * calling thread is worker 0 and always takes part.
+ * each worker. A worker takes the chunks of its share one by one, then those that are left of other
+ * shares. So it finds the data of the last dispatch in its own cache, and no worker waits for a slow
+ * one. The calling thread is worker 0 and always takes part.
  *
  * One thread at a time uses a pool: the thread of the public API, or the driver (driver.h) while
  * the API thread waits for it or leaves the pool alone. sn_pool_run is not re-entrant. Units must
@@ -22,8 +22,8 @@
 
 typedef struct sn_pool sn_pool;
 
-/* Computes units [begin, end). worker < sn_pool_max_workers tells apart what runs at the same time,
- * e.g. for scratch memory; it may be any worker, not only the first ones. */
+/* Computes units [begin, end). worker < sn_pool_max_workers differs between calls that run at the
+ * same time, e.g. to choose scratch memory; it may be any worker, not only one of the first. */
 typedef void sn_pool_fn(void *arg, int64_t begin, int64_t end, int worker);
 
 /* Cores this process may use; 1 in WebAssembly, where only JS knows. */
@@ -53,8 +53,8 @@ sn_status sn_pool_run(sn_pool *pool, sn_pool_fn *fn, void *arg, int64_t units, i
  * SN_OK. */
 sn_status sn_pool_lost(const sn_pool *pool);
 
-/* Says that a worker will never come back from where it is. Any thread may call it, also that of
- * the worker, from its handler of traps. SN_POOL_DRIVER: the driver. 0: the caller itself left
+/* Says that a worker will never come back from its work. Any thread may call it, also the worker's
+ * own, from its handler of traps. worker SN_POOL_DRIVER: the driver; 0: the caller itself left
  * sn_pool_run by a trap. Runs under way stop early and, like waits for the driver, return
  * SN_ERR_WORKER. */
 void sn_pool_mark_dead(sn_pool *pool, int worker);

@@ -16,10 +16,10 @@
  *
  * Invariants
  *   1. A worker reads the dispatch (pool->fn, arg, ...) only while its word is INSIDE or WAITED,
- *      and only itself enters. Worker 0 writes it only when no word is CALLED, INSIDE or WAITED: it
- *      has settled, which recalls the calls that nobody followed and awaits the workers inside. So
- *      a late worker finds IDLE and goes back to rest, and sn_pool_run never waits for one that is
- *      still waking up.
+ *      and only the worker itself enters. Worker 0 writes it only when no word is CALLED, INSIDE or
+ *      WAITED, that is, after it has settled: it recalls the calls that no worker has followed, and
+ *      awaits the workers inside. So a late worker finds IDLE and goes back to rest, and sn_pool_run
+ *      never waits for one that is still waking up.
  *   2. call is a release and enter an acquire: a worker inside sees the whole dispatch and how it is
  *      shared out. leave is a release and settle an acquire: worker 0 sees all that was computed. The
  *      counters of chunks themselves order nothing.
@@ -34,9 +34,9 @@
 
 enum worker_word { ABSENT, IDLE, ASLEEP, CALLED, INSIDE, WAITED, QUIT, DEAD };
 
-/* Longer than a dispatch, than the kernels between two that run on one worker, and than what a
- * program does between its calls: a thread that sleeps may wake on the CPU of the one that wakes
- * it, and both stay there for milliseconds (wait.h). */
+/* How long a worker spins before it sleeps: longer than a dispatch, than the one-worker kernels
+ * between two dispatches, and than what a program does between its calls. A thread that sleeps may
+ * wake on the CPU of the thread that wakes it, and both stay there for milliseconds (wait.h). */
 enum { SPIN_US = 200 };
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static uint32_t rest(sn_pool *pool, sn_word *word) {
 
 void sn_worker_main(sn_pool *pool, int worker) {
   sn_word *word = &pool->workers[worker].word;
-  /* Before the word: a thread that sees the worker up also sees it counted. */
+  /* counted before the word changes: a thread that sees the worker up also sees it counted */
   atomic_fetch_add_explicit(&pool->workers_up, 1, memory_order_relaxed);
   if (!move(word, ABSENT, IDLE)) {
     atomic_fetch_sub_explicit(&pool->workers_up, 1, memory_order_relaxed);

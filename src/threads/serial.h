@@ -1,4 +1,4 @@
-/* serial.h - a dispatch that stays on its caller. Called chunk by chunk all the same: WebAssembly
+/* serial.h - a dispatch that stays on its caller. It calls fn chunk by chunk all the same: WebAssembly
  * engines replace a function by its optimised code between calls, not inside a running loop. */
 #ifndef SN_THREADS_SERIAL_H
 #define SN_THREADS_SERIAL_H

@@ -1,4 +1,4 @@
-/* start.h - where the pool's threads come from.
+/* start.h - starts and ends the pool's threads.
  * start_posix.c: pthreads. worker_shared.c: JS starts Web Workers, which enter by themselves. */
 #ifndef SN_THREADS_START_H
 #define SN_THREADS_START_H
@@ -7,9 +7,9 @@
 
 typedef struct sn_thread {
   sn_pool *pool;
-  int worker;       /* or SN_POOL_DRIVER */
+  int worker;       /* its number, or SN_POOL_DRIVER */
   bool started;     /* and not yet joined */
-  uintptr_t handle; /* of the operating system */
+  uintptr_t handle; /* the operating system's */
 } sn_thread;
 
 /* Starts a thread that runs the loop of a worker; false if it cannot. thread must stay in place. */

@@ -1,9 +1,9 @@
 /* state.h - the memory of a pool with threads, shared by pool_threads.c and driver_threads.c.
  *
- *   line 0     the dispatch     worker 0 writes it before it calls; constant while any is inside
+ *   line 0     the dispatch     worker 0 writes it before it calls; constant while a worker is inside
  *   line 1     sizes, loss      written when threads come and go
  *   line 2     caller           worker 0 writes it when it wakes a worker
- *   line 3..   driver           words of its producer and of itself apart, then the ring
+ *   line 3..   driver           words of its producer and words of its own on separate lines, the ring
  *   workers    two lines each   the word of the protocol in pool_threads.c; the next chunk of a share
  *
  * What different threads write at the same time never shares a cache line. */
@@ -60,11 +60,10 @@ struct sn_pool {
 void sn_worker_main(sn_pool *pool, int worker);
 void sn_driver_main(sn_pool *pool);
 
-/* Takes back calls that no worker has followed yet, and waits until no living worker is inside
- * fn. */
+/* Takes back calls that no worker has followed yet, and waits until no living worker is inside fn. */
 void sn_pool_settle(sn_pool *pool);
 
-/* What the creation, death, revival and destruction of a pool mean for its driver. */
+/* The driver's part in the creation, death, revival and destruction of the pool. */
 void sn_driver_start(sn_pool *pool);
 void sn_driver_mark_dead(sn_pool *pool);
 void sn_driver_revive(sn_pool *pool);

@@ -21,9 +21,10 @@ void sn_wait_sleep(sn_word *word, uint32_t value);
 /* Wakes all sleepers on word. */
 void sn_wait_wake(sn_word *word);
 
-/* The same two for a thread that will work beside the one that wakes it. It sleeps off the CPU of
- * the last call, which *caller (0 at first) keeps. Otherwise Linux may wake it right there: in a
- * virtual machine an idle CPU looks taken, and both then share one for milliseconds. */
+/* sn_wait_sleep and sn_wait_wake for a thread that will work beside the one that wakes it. *caller (0
+ * at first) holds the CPU of the last call, and the thread sleeps with that CPU excluded. Otherwise
+ * Linux may wake it right there: in a virtual machine an idle CPU looks busy, and then both threads
+ * share one CPU for milliseconds. */
 void sn_wait_sleep_apart(sn_word *word, uint32_t value, sn_word *caller);
 void sn_wait_call(sn_word *word, sn_word *caller);
 

@@ -38,7 +38,7 @@ void sn_wait_sleep(sn_word *word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-/* Keeps the thread off a CPU; false if that cannot be, or is so anyway. */
+/* Keeps the thread off a CPU; false if that is impossible, or it is off that CPU anyway. */
 static bool avoid(int cpu, cpu_set_t *allowed, cpu_set_t *others) {
   if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof *allowed, allowed)) return false;
   *others = *allowed;
@@ -47,7 +47,7 @@ static bool avoid(int cpu, cpu_set_t *allowed, cpu_set_t *others) {
   return sched_setaffinity(0, sizeof *others, others) == 0;
 }
 
-/* Unless somebody else has chosen other CPUs meanwhile. */
+/* Allows the CPUs from before again, unless somebody has changed the thread's CPUs meanwhile. */
 static void allow(const cpu_set_t *allowed, const cpu_set_t *others) {
   cpu_set_t now;
   if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, others))

@@ -1,6 +1,6 @@
 /* wait_shared.c - words on the wait and notify instructions of WebAssembly threads.
  *
- * The main thread of a page may not wait, it would trap: there sn_wait_sleep only spins, and what
+ * The main thread of a page must not wait, as that traps: there sn_wait_sleep only spins, and what
  * the thread waits for must not need the page's event loop. */
 #include <limits.h>
 
@@ -13,13 +13,14 @@
 #define NS_PER_MS 1e6
 #define TIMED_OUT 2
 
-/* Called by a thread that has slept for as long as it was to. */
+/* A thread calls it when it has slept for its whole patience. */
 __attribute__((import_module("host"), import_name("overslept"))) void sn_js_overslept(void);
 
 static _Thread_local int64_t patience_ns = -1;
 
-/* The loader calls it once per thread, unless that may sleep for ever. 0: the main thread of a
- * page. Else after so long asleep the host is asked to look whether threads have died. */
+/* The loader calls it once per thread, except for threads that may sleep for ever. 0: the thread must
+ * not wait, as it is the main thread of a page. Otherwise, after so long asleep, the host is asked to
+ * look whether threads have died. */
 __attribute__((export_name("sn_wait_set_patience"))) void sn_wait_set_patience(double ms);
 void sn_wait_set_patience(double ms) { patience_ns = (int64_t)(ms * NS_PER_MS); }
 
@@ -40,7 +41,7 @@ void sn_wait_sleep(sn_word *word, uint32_t value) {
 
 void sn_wait_wake(sn_word *word) { __builtin_wasm_memory_atomic_notify((int *)word, UINT_MAX); }
 
-/* Where threads run is the browser's business. */
+/* The browser decides on which CPU a thread runs. */
 void sn_wait_sleep_apart(sn_word *word, uint32_t value, sn_word *caller) {
   (void)caller;
   sn_wait_sleep(word, value);
