@@ -1,8 +1,8 @@
-/* bool_words.c - logic on bools that lie together, as bitwise ops on words of four.
+/* bool_words.c - logic on adjacent bools, as bitwise ops on words of four.
  *
  * A bool is a byte 0 or 1, so and, or and xor of words are those of their bytes, and not flips each
- * byte's lowest bit. A strip holds bools as masks of 32 bits; this way a quarter of it is as much
- * work, and nothing is widened or narrowed.
+ * byte's lowest bit. A strip holds bools as masks of 32 bits; with words, an element of a strip is four
+ * bools, and nothing is widened or narrowed.
  *
  *   map over 4 n bools: v1 = logical_not v0   map over n int32: v1 = bitwise_xor v0 0x01010101 */
 #include <string.h>

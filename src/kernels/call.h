@@ -1,7 +1,7 @@
 /* call.h - kernels of the ops that move or scan elements along one axis: gather, scatter, sort,
  * cumulative sums, and a concat of many.
  *
- * A line is what lies along the axis at one point of the space. Where the axis is not the innermost
+ * A line is the elements along the axis at one point of the space. If the axis is not the innermost
  * dimension, `inner` neighbouring lines are walked together, so that memory is read in its order:
  *
  *              across: inner lines                 unit: lines [l, l + lines) of one point, or
@@ -18,16 +18,16 @@
 #include "kernels/quant_rows.h"
 
 typedef struct sn_call_plan {
-  int64_t points;        /* of the space, inner lines not counted */
-  int64_t inner;         /* lines of a point; 1 where the axis is innermost */
+  int64_t points;        /* of the space, without the inner lines */
+  int64_t inner;         /* lines of a point; 1 if the axis is innermost */
   int64_t unit;          /* points of a unit */
-  int64_t lines, blocks; /* of a unit, of a point */
-  int64_t share, shares; /* positions of a unit, pieces of a line */
-  size_t scratch_bytes;  /* a sort's, of one point */
-  bool shared_scratch;   /* a place for each point in shared memory, not one per worker */
+  int64_t lines, blocks; /* lines of a unit; units that the lines of a point make */
+  int64_t share, shares; /* positions of a unit; units that the positions of a line make */
+  size_t scratch_bytes;  /* of a sort, for one line */
+  bool shared_scratch;   /* scratch lies in shared memory, per line, and not in worker memory */
 } sn_call_plan;
 
-/* Of a call over quantised blocks: kernel_blocks.c. */
+/* The plan of a call over quantised blocks: kernel_blocks.c. */
 typedef struct sn_blocks_plan {
   const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
@@ -70,7 +70,7 @@ void sn_copy_lines(sn_dtype dtype, const sn_lines *from, const sn_lines *to, int
 
 #define SN_SCAN_WIDTH 256 /* lines that a scan walks together at most */
 
-/* Of a sort of n elements. */
+/* Scratch that a sort takes per element: two entries. */
 static inline size_t sn_sort_entry_bytes(void) { return 2 * sizeof(uint64_t); }
 
 #endif

@@ -1,6 +1,6 @@
-/* code.h - code made at run time for one group, which stands in for loops of the strip VM and gives
- * the same bits. The kernels keep their control: how work is cut and what is combined in which
- * order stays in C; only what happens to the points of a range is taken over.
+/* code.h - code made at run time for one group, which replaces loops of the strip VM and gives the
+ * same bits. The kernels keep control: how work is cut and what is combined in which order stays in
+ * C; the code takes over only what happens to the points of a range.
  *
  *   strip     post over points [flat, flat + n) of the space; of a map flat and n are multiples of
  *             SN_STRIP or reach the end, else any; total: the n values of the contraction or
@@ -8,8 +8,8 @@
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; memory: SN_FOLD_SCRATCH_BYTES
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of the strip of n outputs
- *             from `first` on, combined one after the other; where rows have bags, of outputs
- *             first .. of a row, with the first point added to 0
+ *             from `first` on, combined one after the other; in a ragged group, of points first ..
+ *             of any row, with the first reduced point added to 0
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_COLUMN_UNIT;
  *             memory: laid out as in kernel_row.c
@@ -21,7 +21,7 @@
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each worker asks `ready` before it calls: that
- * installs the module where it is missing, and says no where it cannot be. */
+ * installs the module if the thread does not have it yet, and returns false if it cannot. */
 #ifndef SN_KERNELS_CODE_H
 #define SN_KERNELS_CODE_H
 
@@ -47,7 +47,7 @@ typedef struct sn_code {
   bool (*ready)(const void *module);
   const char *engine; /* what made it: "jit" or "cc" */
   const struct sn_code *
-      made; /* once it is ready, in the place of this, which tells only what there will be; or NULL */
+      made; /* NULL, or the code to call once it is ready: this one tells only what there will be */
   sn_strip_code *strip; /* NULL: the VM does this part */
   sn_fold_code *fold;
   sn_columns_code *columns;

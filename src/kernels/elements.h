@@ -1,4 +1,4 @@
-/* elements.h - addresses in elements whose size is known at run time only. */
+/* elements.h - addresses of elements whose size is known only at run time. */
 #ifndef SN_KERNELS_ELEMENTS_H
 #define SN_KERNELS_ELEMENTS_H
 

@@ -1,5 +1,5 @@
 /* fold.h - the order of a sum, in one place, for the strip VM and for emitted code (C source sums in
- * float64 instead). Where the reduced points x0, x1 ... of an output lie together they go through
+ * float64 instead). If the reduced points x0, x1 ... of an output are adjacent, they go through
  *
  *   strip   lane j of `lanes` accumulators starts at the identity and takes points j, j + lanes,
  *           j + 2 lanes ...
@@ -7,19 +7,19 @@
  *           with lane j + half until one is left: the block's item
  *   whole   the items of the blocks in a binary counter
  *
- * Where neighbouring outputs lie together (columns) each takes
+ * If neighbouring outputs are adjacent (columns), each output combines
  *
  *   chunk   its points one after the other
  *   whole   its chunks in a binary counter
  *
- * A binary counter combines 2i with 2i + 1, then pairs with pairs ..., and at the end what is left
- * from the shortest to the longest:
+ * A binary counter combines items 2i and 2i + 1, then pairs with pairs ..., and at the end the groups
+ * that are left, from the shortest to the longest:
  *
  *   s0 s1 s2 s3 s4    (((s0 s1)(s2 s3)) s4)
  *
- * So the order follows from the number of points alone, and the error grows with its logarithm. A
- * share is what one unit reduces where several work on an output: as its items are a power of two,
- * shares reduced apart and combined in the same way give the same tree:
+ * So the order follows from the number of points alone, and the error grows with its logarithm. If
+ * several units work on one output, each reduces a share. A share has a power of two of items, so
+ * shares that are reduced apart and combined in the same way give the same tree:
  *
  *   items  s0 s1 s2 s3 | s4 s5 s6 s7 | s8         share of 4
  *             ((s0 s1)(s2 s3)) ((s4 s5)(s6 s7)) s8 */
@@ -28,10 +28,10 @@
 
 #include "kernels/strip.h"
 
-/* The numbers of it, in points but for the lanes. */
+/* The sizes that make up the order, in points except for the lanes. */
 typedef struct sn_fold_order {
-  int32_t lanes, strip, block, share; /* of points that lie together */
-  int32_t chunk, column_share;        /* of columns */
+  int32_t lanes, strip, block, share; /* if points are adjacent */
+  int32_t chunk, column_share;        /* for columns */
 } sn_fold_order;
 
 #define SN_FOLD_BLOCK 8192
@@ -57,8 +57,8 @@ typedef struct sn_fold_plan {
 
 sn_fold_plan sn_fold_plan_for(const sn_strips *strips, sn_op op, sn_dtype dtype);
 
-/* Level i lies at levels + i * level_bytes and holds `width` items, the combination of 2^i pushed
- * ones, when bit i of count is set. */
+/* A binary counter. If bit i of count is set, level i, at levels + i * level_bytes, holds `width`
+ * items, each the combination of 2^i pushed ones. */
 typedef struct sn_counter {
   const sn_fold_plan *plan;
   char *levels;
@@ -69,14 +69,14 @@ typedef struct sn_counter {
 
 void sn_counter_push(sn_counter *c, const void *items);
 
-/* Everything pushed, combined with the identity (a sum of nothing but -0 is +0), into out. */
+/* Combines everything pushed, and the identity (so a sum of only -0 is +0), into out. */
 void sn_counter_finish(sn_counter *c, void *out);
 
-/* Lanes of the strip under way, then the levels of a block's counter. */
+/* Scratch of a block: the lanes of the strip under way, then the levels of the block's counter. */
 #define SN_FOLD_LEVELS 6 /* 32 strips */
 #define SN_FOLD_SCRATCH_BYTES (SN_FOLD_BYTES * (1 + SN_FOLD_LEVELS))
 
-/* One block, strip by strip; every strip but the last is whole. */
+/* A block that is folded strip by strip; every strip but the last is whole. */
 typedef struct sn_block_fold {
   sn_counter counter;
   void *lanes;

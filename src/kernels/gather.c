@@ -1,8 +1,8 @@
-/* gather.c - gather and scatter: elements moved to or from the positions that int32 indices name. An
- * index below 0 counts from the end; what is still outside is clamped.
+/* gather.c - gather and scatter: elements are moved from or to the positions that int32 indices name. A
+ * negative index counts from the end; one that is still outside is clamped.
  *
- * Where one index serves all lines (a table's rows), rows are copied whole. Updates are applied in
- * the order of their indices, whoever owns the rows they go to: the same bits for any number of
+ * If one index serves all lines (a table's rows), rows are copied whole. The updates of a position are
+ * applied in the order of their indices by the unit that owns it: the same bits for any number of
  * units. */
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef uint16_t bits16;
 typedef uint32_t bits32;
 typedef uint64_t bits64;
 
-/* One element n times: what is there already is copied behind itself, as much as caches hold. */
+/* Writes one element n times: copies what is written already behind itself, as much as caches hold. */
 static void repeat(void *to, const void *from, size_t item, size_t n) {
   enum { CACHED = 4096 };
   const size_t bytes = n * item;
@@ -101,7 +101,7 @@ void sn_gather_lines(const sn_call_site *site) {
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* What an update makes of what is there; of -0 and +0 the latter is larger, as for maximum. */
+/* An element after an update. +0 is larger than -0, as for maximum. */
 #define DEFINE_UPDATED(name, T)                        \
   static inline T name(sn_op op, T old, T new) {       \
     switch (op) {                                      \
@@ -137,15 +137,15 @@ static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
   return new;
 }
 
-/* Of all loops here, those over a row of updates alone gain by the compiler's own vectors. WebAssembly, which a page
- * downloads, has no others (CMakeLists.txt). */
+/* Only loops over a row of updates gain from the compiler's vectorizer. WebAssembly's code, which a page downloads, has it
+ * on for these alone (CMakeLists.txt). */
 #ifdef __clang__
 #define IN_VECTORS _Pragma("clang loop vectorize(enable)")
 #else
 #define IN_VECTORS
 #endif
 
-/* The updates whose position is this unit's, by an op that is known when this is compiled. */
+/* Applies the updates whose positions are this unit's, by an op that is a constant here. */
 #define DEFINE_UPDATE(type, T)                                                                   \
   static inline                                                                                  \
       __attribute__((always_inline)) void update_##type(const sn_call_site *s, const sn_op op) { \
@@ -202,7 +202,7 @@ DEFINE_UPDATE_EACH(f32)
 DEFINE_UPDATE_EACH(f64)
 DEFINE_UPDATE_EACH(i32)
 
-/* What is updated where it lies is there. */
+/* Copies the elements that are to be updated, unless they are updated in place. */
 static void copy_rows(const sn_call_site *site) {
   if (site->in[0].data == site->out.data) return;
   switch (sn_dtype_bytes(site->dtype)) {

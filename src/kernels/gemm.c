@@ -8,7 +8,7 @@
 #include "kernels/quant_rows.h"
 #include "kernels/vec128.h"
 
-/* Part of the result: rows x cols of it exist, in rows ld elements apart. */
+/* A part of the result in memory: rows x cols, with rows ld elements apart. */
 typedef struct area {
   void *at;
   ptrdiff_t ld;
@@ -19,8 +19,8 @@ static size_t bytes_of_panel(const sn_gemm *g, const sn_gemm_side *s, int64_t k)
   return s->run_bytes ? s->run_bytes : (size_t)(s->panel * k) * sn_gemm_bytes(g);
 }
 
-/* How many of n positions from w on are packed in one walk along k: the walk is the longer part
- * where runs along k are short. */
+/* How many of n positions from w on are packed in one walk along k: if runs along k are short, the
+ * walk takes most of the time. */
 static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   const sn_nest *across = &s->walk.across;
   int64_t width = s->panel;
@@ -33,7 +33,7 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   return sn_gemm_least(n, width);
 }
 
-/* A panel's row of elements from `together` rows of terms. The last vectors overlap. */
+/* Joins `together` rows of terms to one row of a panel's elements. The last vectors overlap. */
 static void put_together(uint32_t *to, const uint32_t *terms, int panel, int together) {
   const int bits = 32 / together;
   for (int next = 0; next < panel; next += 4) {
@@ -48,7 +48,7 @@ static void put_together(uint32_t *to, const uint32_t *terms, int panel, int tog
   }
 }
 
-/* Of bytes: terms are packed as they are elsewhere, some at a time. Those behind the last one are 0. */
+/* Packs bytes: some terms at a time are packed one per element and then joined. Terms behind the last one are 0. */
 static void pack_bytes(const sn_gemm *g, const sn_gemm_side *s, uint32_t *panels, const void *base,
                        int64_t w, int64_t width, int64_t p, int64_t k) {
   enum { MOST = 2048 };
@@ -68,7 +68,7 @@ static void pack_bytes(const sn_gemm *g, const sn_gemm_side *s, uint32_t *panels
     }
 }
 
-/* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
+/* Packs positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
   const sn_dtype dtype = s->walk.small ? s->walk.small : g->dtype;
@@ -102,12 +102,12 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
   if (s->walk.to_float) s->walk.to_float(panels, panels, panels, panels, elements, false);
 }
 
-/* Where panels from position w on begin in what is shared: block of k by block of k. */
+/* Where, in elements, panels from position w on begin in a side that is packed before the tiles: block of k by block of k. */
 static int64_t shared_place(const sn_gemm_side *s, int64_t w, int64_t p, int64_t k) {
   return p * sn_gemm_panels(s, s->width) * s->panel + w * k;
 }
 
-/* Where it is packed before the tiles; NULL: nowhere. */
+/* The memory of a side that is packed before the tiles; NULL if it is not. */
 static char *home_of(const sn_gemm_side *s, const void *shared) {
   return s->kept ? s->kept : s->shared ? (char *)(uintptr_t)shared + s->shared_offset : NULL;
 }
@@ -124,9 +124,9 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
        left != g->swapped ? a : b, w, sn_gemm_least(s->block, s->width - w), p, k);
 }
 
-/* One block of MR rows, or how many there are, x NR at (i, j) of out. Where its columns stick out
- * of the result it is computed in a buffer, whose part beyond holds numbers of earlier blocks,
- * which nobody reads. Of its k terms the first n are a sum, or the end of one. */
+/* Computes one block at (i, j) of out: MR rows, or those that are left, x NR. If its columns stick out
+ * of the result, it is computed in the edge buffer; what that holds beyond the result is never used.
+ * Of its k terms the first n are a sum, or the rest of one. */
 static void run_block(const sn_gemm *g, int64_t n, int64_t k, const void *left, const void *right,
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
@@ -154,10 +154,10 @@ static void run_block(const sn_gemm *g, int64_t n, int64_t k, const void *left, 
       memcpy(sn_element_mutable(c, r * out->ld, bytes), sn_element(edge, r * ld, bytes), row_bytes);
 }
 
-/* Where a task stands, in terms of left and right. */
+/* The tile and the terms of a task, in positions of left and right. */
 typedef struct place_of_tile {
   int64_t l, r, rows, cols;
-  int64_t p, end; /* of the sum */
+  int64_t p, end; /* range of its terms */
 } place_of_tile;
 
 typedef struct memories {
@@ -165,8 +165,8 @@ typedef struct memories {
   char *scratch;
 } memories;
 
-/* Panels from position w on, `apart` bytes from one to the next: those that are there, of a whole
- * block of k, or else packed now. */
+/* Panels from position w on, `apart` bytes from one to the next. They were packed before the tiles,
+ * for the whole block of k, or are packed now into `own`. */
 static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void *base,
                              const memories *m, void *own, int64_t w, int64_t width, int64_t p,
                              int64_t k, size_t *apart) {

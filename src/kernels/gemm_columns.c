@@ -1,4 +1,4 @@
-/* gemm_columns.c - what gemm_direct.c cannot do without code that is written out. */
+/* gemm_columns.c - the part of gemm_direct.c that needs unrolled code. */
 #include "kernels/gemm_columns.h"
 
 #define TYPE f32

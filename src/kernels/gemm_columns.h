@@ -1,5 +1,5 @@
 /* gemm_columns.h - two vectors of columns of a product: out[j] += x y_j, k products one after the
- * other, where x has stride xs and column j of y lies along k from y + j * ws on. */
+ * other, where x has stride xs and column j of y is contiguous along k from y + j * ws on. */
 #ifndef SN_KERNELS_GEMM_COLUMNS_H
 #define SN_KERNELS_GEMM_COLUMNS_H
 

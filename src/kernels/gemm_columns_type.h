@@ -1,7 +1,7 @@
 /* gemm_columns_type.h - gemm_columns.c for one element type. */
 
-/* Adjacent along k (ks = 1): squares of vectors of columns are transposed in registers, so
- * that lanes are columns and every column still sums in order of k. */
+/* For elements adjacent along k (ks = 1): squares of vectors of columns are transposed in registers,
+ * so that lanes are columns and every column still sums in order of k. */
 enum { T(GROUPS) = SN_GEMM_COLUMN_VECTORS, T(GROUP_COLUMNS) = T(GROUPS) * T(LANES) };
 
 void T(sn_gemm_add_columns)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs,

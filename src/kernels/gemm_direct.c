@@ -21,8 +21,8 @@ static void add_products(const sn_gemm *g, void *out, const void *x, ptrdiff_t x
     add_products_f32(out, x, xs, y, ws, ks, (ptrdiff_t)cols, (ptrdiff_t)k);
 }
 
-/* The products of k positions from p on of left's row l and right's columns from r on, piece by
- * piece where both are evenly spaced. Pieces do not change the order of a sum. */
+/* Adds the products of k positions from p on of left's row l and right's columns from r on, in pieces
+ * in which both are evenly spaced. Pieces do not change the order of a sum. */
 static __attribute__((noinline)) void add_pieces(const sn_gemm *g, void *out, const void *left,
                                                  int64_t l, const void *right, int64_t r,
                                                  int64_t cols, int64_t p, int64_t k) {
@@ -69,8 +69,7 @@ void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64
                      sn_element(right, r * y->ws + p * y->ks, bytes), y->ws, y->ks, cols, k);
       else
         add_pieces(g, out, left, i, right, r, cols, p, k);
-      if (!first)
-        add_products(g, c, one, 0, sums, 1, 0, cols, 1); /* c + 1 sums: no other rounding */
+      if (!first) add_products(g, c, one, 0, sums, 1, 0, cols, 1); /* c + 1 * sums, rounded once */
     }
   }
 }

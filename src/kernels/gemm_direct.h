@@ -1,8 +1,8 @@
 /* gemm_direct.h - products without packing, for one row times a matrix and for tiny sizes.
  *
  * C (rows ldc elements apart) = left's rows l .. l + rows times right's columns r .. r + cols, over
- * k in the order of sums of gemm.h.
- * sums: cols elements of scratch, used when k > sum. C is written, never read before that. */
+ * k in the order of sums of gemm.h. sums: cols elements of scratch, used when k > sum. C's contents
+ * before do not matter. */
 #ifndef SN_KERNELS_GEMM_DIRECT_H
 #define SN_KERNELS_GEMM_DIRECT_H
 

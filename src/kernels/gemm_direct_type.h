@@ -2,7 +2,7 @@
  * gemm_direct.c includes it per TYPE. Each function adds k products per column to out in order of
  * k: out += x * y, where x has stride xs, and y(p, j) = y[j * ws + p * ks]. */
 
-/* Adjacent columns (ws = 1): whole rows of y stream past the sums, four to a visit. */
+/* For adjacent columns (ws = 1): whole rows of y are added to the sums, four rows at a time. */
 static void T(add_rows)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs, const T(real) * y,
                         ptrdiff_t ks, ptrdiff_t cols, ptrdiff_t k) {
   ptrdiff_t p = 0;

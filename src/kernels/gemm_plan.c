@@ -1,4 +1,4 @@
-/* gemm_plan.c - from the sizes of a product to its tiles, what they share and where they work. */
+/* gemm_plan.c - derives from the sizes of a product its tiles, what they share, and its scratch memory. */
 #include "kernels/gemm_plan.h"
 
 #include <math.h>
@@ -7,25 +7,25 @@
 #include "kernels/machine.h"
 #include "kernels/pack.h"
 
-/* Blocking. Blocks of k are long (costs.depth); sums taken in sequence are shorter: they keep the error of positive
- * terms within (8 + log2 k) 2^-24 of all. The errors of several sums of 160 make up for each other; a lone one leaves
- * that now and then from 128 terms on. So more than 64 terms, where that is 6 standard deviations off, are two sums at
- * least. */
+/* Blocking. Blocks of k are long (costs.depth). Sums, which are taken in sequence, are shorter, to keep the error of
+ * positive terms within (8 + log2 k) 2^-24 of the result. The errors of several sums of 160 terms average out; a single
+ * sum exceeds that bound now and then from 128 terms on. So more than 64 terms, where the bound is 6 standard deviations
+ * away, are at least two sums. */
 #ifdef SINTER_TEST
 enum { SUM = 16, LONE_SUM = 8, DIRECT_COLUMNS = 64, LEAST_RUN = 2, ROW_COLUMNS = 64 };
 #else
 enum { SUM = SN_PACK_LONGEST_RUN, LONE_SUM = 64, DIRECT_COLUMNS = 4096 };
-/* Runs that pay for being listed, and the columns up to which packing does not pay for itself. */
+/* Least elements of a run that is worth listing; most columns for which packing does not pay. */
 enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
 #endif
-/* More tasks than any usual number of workers, so that the last ones end together; but a product
- * too small for that still gets a few, each a quarter as large, so that not all workers but one
- * stand idle. */
+/* More tasks than any usual number of workers, so that the last ones end together. A product too
+ * small for that still gets a few tasks, each a quarter of the usual size, so that more than one
+ * worker is busy. */
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
-/* Rows of a micro-kernel that reads them where they lie: more would not have a register each for
- * that. And columns up to which a smaller kernel that does outweighs one of wider vectors. */
+/* Most rows of a micro-kernel that reads rows without packing: each needs a register for its address.
+ * And most columns for which such a kernel, though smaller, outweighs one of wider vectors. */
 enum { MOST_ROWS = 8, FEW_COLUMNS = 64 };
-/* From here on there are tiles enough without segments of k, where nothing is packed twice. */
+/* From so many results on there are tiles enough without segments of k, if nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y != 0); }
@@ -51,7 +51,7 @@ const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa) {
   return best;
 }
 
-/* Of the largest bytes, as 255 taken for -1, or sums of two that saturate, are far off then. */
+/* Tries the largest bytes: if the machine takes 255 for -1, or saturates sums of two, results are far off. */
 bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours) {
   enum { MOST = 32 };
   static const int8_t signs[] = {-128, 127};
@@ -89,7 +89,7 @@ static bool may_share(sn_gemm *g, const sn_gemm_side *side) {
          (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
 }
 
-/* A matrix with a stride each way. */
+/* Whether the side is a matrix with one stride each way, none of them 0. */
 static bool is_matrix(const sn_gemm_side *side) { return side->even && side->ws && side->ks; }
 
 static double span_of(const sn_nest *nest) {
@@ -99,8 +99,8 @@ static double span_of(const sn_nest *nest) {
   return span;
 }
 
-/* Only what takes no more memory packed than it does: not the windows of a convolution, which
- * overlap, but its filter, turned too. */
+/* Only an operand that takes no more memory packed than unpacked may be shared: not the windows of a
+ * convolution, which overlap, but its filter, also transposed. */
 static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
   const sn_gemm_walk *walk = &side->walk;
   const bool apart = !walk->bounds.guards && span_of(&walk->across) + span_of(&walk->along) + 1 >=
@@ -108,7 +108,7 @@ static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
   return may_share(g, side) && (is_matrix(side) || apart) && !g->direct && !side->run_bytes;
 }
 
-/* Whether a left side that meets so many columns could be read where it lies, row by row. */
+/* Whether the side could, as a left side that meets so many columns, be read row by row unpacked. */
 static bool lies_in_rows(const sn_gemm_side *side, int64_t columns) {
   const sn_nest *along = &side->walk.along;
   const int last = along->rank - 1;
@@ -120,15 +120,15 @@ static bool suits_rows(const sn_gemm *g) {
   return !g->direct && lies_in_rows(&g->left, g->right.width) && g->ukr->mr <= MOST_ROWS;
 }
 
-/* Whether nothing is packed twice. Segments depend on it, and so do the bits: it asks neither which
- * side is the left one nor for the micro-kernel, which are the instruction set's. */
+/* Whether nothing is packed twice. Segments, and so the bits, depend on it: so it must not depend on
+ * the micro-kernel or on which side is the left one, as these differ between instruction sets. */
 static bool packs_once(sn_gemm *g) {
   const sn_gemm_side *l = &g->left, *r = &g->right;
   return ((may_share(g, l) && is_matrix(l)) || lies_in_rows(l, r->width)) &&
          ((may_share(g, r) && is_matrix(r)) || lies_in_rows(r, l->width));
 }
 
-/* A block of k may begin and end inside a run. */
+/* Bytes of a panel's list of runs for one sum. A block of k may begin and end inside a run. */
 static size_t run_bytes(const sn_gemm *g) {
   const sn_nest *along = &g->left.walk.along;
   const int64_t runs = g->sum / along->dims[along->rank - 1] + 2;
@@ -148,8 +148,8 @@ static int64_t wanted_tasks(double flops, double task_flops, int64_t most) {
 
 typedef struct cutting {
   int64_t left_most, right_most, left_unit, right_unit;
-  int64_t flatness; /* of a tile: columns per row; 0: as few as there may be */
-  int64_t most;     /* tasks */
+  int64_t flatness; /* wanted columns per row of a tile; 0: as few columns as possible */
+  int64_t most;     /* most tasks that are wanted */
   double task_flops;
 } cutting;
 
@@ -175,14 +175,14 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   g->tasks = g->segments * g->left.blocks * g->right.blocks;
 }
 
-/* Points that are computed for rows x columns of C, some beyond it. */
+/* How many points are computed for rows x columns of C, with those beyond its edges. */
 static double padded(int64_t rows, int64_t columns, const sn_gemm_ukr *ukr) {
   return (double)round_up(rows, ukr->mr) * (double)round_up(columns, ukr->nr);
 }
 
-/* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
+/* Whether computing C^T computes clearly fewer points beyond the edges. */
 static bool better_swapped(const sn_gemm *g) {
-  if (g->m == 1 || g->blocks.bytes || g->ukr->together > 2) return false; /* whose sides differ */
+  if (g->m == 1 || g->blocks.bytes || g->ukr->together > 2) return false; /* fours: sides differ */
   if (g->n == 1) return true;
   return padded(g->n, g->m, g->ukr) * 1.5 < padded(g->m, g->n, g->ukr);
 }
@@ -216,7 +216,7 @@ static void lay_out_scratch(sn_gemm *g) {
   const int64_t tile = g->left.block * g->right.block;
   const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
   size_t end = 0;
-  /* Direct: the sums of one block of k stand where the packed left block would. */
+  /* a direct product has the sums of one block of k in place of the packed left block */
   if (g->left.run_bytes)
     place(&end, g->left.block / mr, g->left.run_bytes);
   else
@@ -251,8 +251,8 @@ static void set_sides(sn_gemm *g) {
   if (g->blocks.bytes) g->right.panels = (int)ceil_div(SN_PART, g->ukr->nr);
 }
 
-/* Blocks of rows all go the way of the whole: the direct one never fuses multiply-adds, and they
- * share B's panels. */
+/* Decides which side is left, and whether the product is direct. Blocks of rows all do as the whole
+ * product would: the direct way never fuses multiply-adds, and the blocks share B's panels. */
 static void choose_way(sn_gemm *g) {
   const int64_t m = g->m;
   if (g->whole_m) g->m = g->whole_m;
@@ -267,8 +267,8 @@ static const sn_product_costs *costs_of(const sn_gemm *g) {
   return g->costs ? g->costs : &sn_cpu_target.costs.product;
 }
 
-/* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
- * many whole sums. */
+/* Chooses sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of
+ * as many whole sums as costs.depth allows. */
 static void choose_blocks(sn_gemm *g, int64_t k) {
   const int64_t limit = g->sum_limit ? g->sum_limit : SUM;
   const int64_t few = k > LONE_SUM ? 2 : 1, enough = ceil_div(k, limit);
@@ -293,7 +293,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t bytes = (int64_t)sn_gemm_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
   const sn_product_costs *costs = costs_of(g);
-  /* Then tiles may be small and flat: the rows of whatever follows are long. */
+  /* if both sides are packed only once, tiles may be small and flat: the post body likes long rows */
   const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   const bool whole = g->direct || (packs_once(g) && (double)g->m * (double)g->n >= WHOLE_POINTS);
   g->segments = whole || g->segments < 1 ? 1 : g->segments;
@@ -318,7 +318,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? costs->shared_task_flops : costs->task_flops};
   choose_tiles(g, g->direct ? &direct : &packed);
-  if (g->segments == 1) { /* or else little is packed twice */
+  if (g->segments == 1) { /* with more, little is packed twice */
     share(g, &g->left, &g->right);
     share(g, &g->right, &g->left);
     if (g->shared_bytes) g->pack_units = g->left.units + g->right.units;
@@ -339,15 +339,15 @@ void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
   g->tasks = g->left.blocks * g->right.blocks;
 }
 
-/* Points that are computed for C, the better way round. */
+/* How many points are computed for C, swapped if that is better. */
 static double least_padded(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t m = g->whole_m ? g->whole_m : g->m;
   const double as_is = padded(m, g->n, ukr), swapped = padded(g->n, m, ukr);
   return as_is < swapped ? as_is : swapped;
 }
 
-/* The best one of the same bits that reads rows, too: itself, or one before it in the table. Wider
- * vectors must not compute much more beside C. */
+/* The best micro-kernel with the same bits that can read unpacked rows: ukr itself, or one before it
+ * in the table. Wider vectors must not compute many more points beyond C. */
 static const sn_gemm_ukr *smaller(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t m = g->whole_m ? g->whole_m : g->m;
   const sn_gemm_ukr *best = ukr;

@@ -28,8 +28,8 @@ const char *sn_isa_name(sn_isa_id isa); /* "avx2" ... */
  * of those two families of processors. */
 bool sn_isa_dots_bytes(void);
 
-/* Whether its strips and compiled kernels have the fused bits of math/expand_f32.inc at full speed. In WebAssembly the
- * engine tells, not the instruction set. */
+/* Whether its strips and compiled kernels compute the fused bits of math/expand_f32.inc at full speed. In WebAssembly this
+ * depends on the engine (backend/device.c), not on the instruction set. */
 bool sn_isa_fuses(sn_isa_id isa);
 
 #endif

@@ -28,7 +28,8 @@ static void estimate_costs(sn_kernel *kernel) {
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }
 
-/* Control flow has programs instead: run/rounds.h. What goes to other processes has nothing: run/exchange.h. */
+/* Control flow has programs instead of a kernel (run/rounds.h), and an exchange with other processes has nothing to run here
+ * (run/exchange.h). */
 static sn_status make_nothing(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)arena;
   (void)machine;
@@ -43,8 +44,8 @@ static const sn_kernel_kind *const kinds[SN_GROUP_KIND_COUNT] = {
     [SN_GROUP_CALL] = &sn_kernel_call, [SN_GROUP_CHAIN] = &sn_kernel_chain,
     [SN_GROUP_CONTROL] = &no_kernel};
 
-/* Of a kernel whose group and whole_m are set. Parts have none of their own kind: a chain's members
- * are no chains, and maps run before a contraction. */
+/* Makes a kernel whose group and whole_m are set. It calls itself for the parts, but not for theirs: a
+ * chain's members are no chains, and a contraction's prologues are maps. */
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   SN_TRY(sn_bool_words(arena, &kernel->group));
   kernel->kind = kinds[kernel->group->kind];

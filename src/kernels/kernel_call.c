@@ -7,10 +7,11 @@
 
 /* Elements of a unit: enough to outweigh its dispatch. */
 #define UNIT_ELEMENTS 16384
-/* Scratch of so few lines is shared: one long line must not cost every worker its room. */
+/* Up to so many lines have their scratch in shared memory: one long line must not cost every worker as much. */
 #define SHARED_LINES 4
-/* A unit of a scatter reads all indices: there is one for each so many elements of a row, at most
- * SCATTER_LINES, so that reading them costs little beside the rows. */
+/* Every unit of a scatter reads all indices. So positions are cut into no more than one share per
+ * SCATTER_SHARE lines that a unit has, at most SCATTER_LINES: reading indices then costs little beside
+ * the rows. */
 #define SCATTER_SHARE 32
 #define SCATTER_LINES 256
 
@@ -18,7 +19,8 @@ static int64_t at_least_1(int64_t n) { return n > 1 ? n : 1; }
 
 static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
-/* Lines lie side by side when the result's innermost dimension is not the axis. */
+/* How many lines of a point are adjacent: those along the result's innermost dimension, unless that is
+ * the axis. */
 static int64_t inner_lines(const sn_group *g) {
   const int last = g->space_rank - 1;
   const sn_operand *target = &g->stores[0].target;
@@ -73,8 +75,8 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   return SN_OK;
 }
 
-/* Lines [line, ...) of an operand at a point; the last space dimension is that of the inner lines,
- * if there are any. */
+/* The lines of an operand at a point, from `line` on; the last space dimension is that of the inner
+ * lines, if there are any. */
 static sn_lines lines_at(const sn_kernel_run *run, const sn_operand *o, int64_t n, int64_t point,
                          int64_t line) {
   const sn_kernel *k = run->kernel;
@@ -98,7 +100,7 @@ static void run_lines(const sn_call_site *site) {
   }
 }
 
-/* The operand that has position `at` of a concat's line. */
+/* The number of the operand that position `at` of a concat's line comes from. */
 static uint32_t part_at(const sn_call *call, int64_t at) {
   uint32_t low = 0, high = call->n_operands;
   while (high - low > 1) {
@@ -111,7 +113,7 @@ static uint32_t part_at(const sn_call *call, int64_t at) {
   return low;
 }
 
-/* Positions [from, to) of the result's lines. */
+/* Copies positions [from, to) of the result's lines. */
 static void run_concat(const sn_kernel_run *run, const sn_call_site *site, int64_t point,
                        int64_t line) {
   const sn_call *call = site->call;

@@ -1,4 +1,4 @@
-/* kernel_chain.c - a chain's members one after the other, block of rows by block of rows.
+/* kernel_chain.c - a chain: for each block of rows, its members run one after the other.
  *
  *   [unit = a part of the right side of a member's product for one matrix of the batch,
  *           packed for all of that matrix's blocks into shared memory]
@@ -12,7 +12,8 @@ static int64_t pack_units(const sn_kernel *member) {
   return member->product ? member->product->gemm.pack_units : 0;
 }
 
-/* What members pack for all blocks: that of the last block's members is the same. */
+/* Adds the stage in which members pack for all blocks. The members for the last block share the packed
+ * operands of the others. */
 static void add_packing(const sn_chain *c, sn_kernel *kernel) {
   int64_t units = 0;
   for (uint32_t m = 0; m < c->n_members; m++) {
@@ -74,7 +75,7 @@ static void bind(const sn_kernel_run *run, void **values, char *local, int64_t b
   }
 }
 
-/* Units of a member's stage for one matrix of the batch. */
+/* Runs units of a member's stage for one matrix of the batch. */
 static void run_member(const sn_kernel_run *run, const sn_kernel *member, int stage, int64_t batch,
                        sn_range columns, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;

@@ -1,8 +1,8 @@
 /* kernel_contraction.c - a matrix product per point of the batch, its tiles handed to the post body
  * while in cache.
  *
- *   [unit = batch index * parts + part     packs a part of what tiles share or what is kept, before
- *                                          the others]
+ *   [unit = batch index * parts + part     packs a part of the operands that tiles share, or that are
+ *                                          kept, before the other units]
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
  *
  * In segments of k: tile sums lie in shared memory as [segment][batch][m][n] between the stages. */
@@ -12,10 +12,10 @@
 #include "kernels/kernel.h"
 #include "kernels/pack.h"
 
-/* Rows of results up to which packing B is worth sparing: 1.25x at 16 of them, 1.05x at 256. */
+/* Most rows of a result for which B is kept packed: that saves 1.25x at 16 rows, 1.05x at 256. */
 enum { KEEP_ROWS = 256 };
 
-/* Strips of the space, one at a time: enough for a worker. */
+/* Adds the stage that adds up the partials of segments: a unit is a strip of the space. */
 static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   const int64_t points = sn_group_points(kernel->group);
   const size_t item = sn_dtype_bytes(kernel->product->gemm.dtype);
@@ -24,7 +24,7 @@ static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   kernel->shared_bytes = sn_align64((size_t)(kernel->product->gemm.segments * points) * item);
 }
 
-/* No matrix of the batch is met twice: packing each on its own repeats nothing. */
+/* Whether the batch uses no matrix twice, so that packing each on its own repeats nothing. */
 static bool all_differ(const sn_nest *batch) {
   for (int i = 0; i < batch->rank; i++)
     if (batch->dims[i] > 1 && !batch->strides[i]) return false;
@@ -44,7 +44,7 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f, sn_dty
   return walk;
 }
 
-/* Of bytes; NULL: they are multiplied as int32. */
+/* The micro-kernel for bytes; NULL: they are multiplied as int32. */
 static const sn_gemm_ukr *ukr_of_bytes(const sn_machine *machine, const sn_contraction *c) {
   const sn_gemm_run_time *made = machine->gemm;
   if (!made) return sn_gemm_ukr_for_bytes(machine->isa);
@@ -59,7 +59,7 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
   const int64_t whole_m = kernel->whole_m;
-  const int64_t segments = /* a block of rows has all of its terms */
+  const int64_t segments = /* a block of rows is not segmented */
       whole_m ? 1
               : sn_target_sum_segments(machine->target, sn_group_points(g), g->space[r - 2], c->k);
   sn_gemm *gemm = &kernel->product->gemm;
@@ -130,7 +130,7 @@ typedef struct tile_context {
   const sn_code *code;
 } tile_context;
 
-/* Rows one behind the other, without the gaps between them. */
+/* Moves the rows of a tile together, without the gaps between them. */
 static void close_gaps(char *tile, int64_t rows, size_t row_bytes, size_t ld_bytes) {
   for (int64_t i = 1; i < rows && ld_bytes != row_bytes; i++)
     memmove(tile + (size_t)i * row_bytes, tile + (size_t)i * ld_bytes, row_bytes);
@@ -162,7 +162,7 @@ static void finish_tile(void *user, void *memory, int64_t row, int64_t col, int6
   }
 }
 
-/* The result goes to memory as it is: no strips in between. */
+/* Whether the result goes to memory unchanged, without strips in between. */
 static bool is_plain(const sn_kernel *k) {
   return k->group->n_stores == 1 && k->post.n_ops == 0 && k->post.n_loads == 0 &&
          k->post.stores[0].access == SN_ACCESS_LINEAR;
@@ -172,7 +172,7 @@ static const char *matrix(const sn_kernel_run *run, const sn_operand *f, const s
   return sn_element(run->values[f->value], f->offset + at->offset, sn_dtype_bytes(f->dtype));
 }
 
-/* The product of one matrix of the batch: its marks count from where the matrix begins. */
+/* The product of one matrix of the batch, with bounds for marks that count from where the matrix begins. */
 static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, int64_t mark_b) {
   if (!mark_a && !mark_b) return g;
   *copy = *g;
@@ -185,7 +185,7 @@ static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, 
   return copy;
 }
 
-/* One strip: its partials, added up in order of k, go through the post body. */
+/* Adds up the partials of one strip in order of k, and runs the post body on them. */
 static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit,
                          void *memory) {
   const sn_kernel *k = run->kernel;

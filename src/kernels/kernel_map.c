@@ -1,5 +1,5 @@
-/* kernel_map.c - groups without phases: strips of the space through the post body, which other kinds
- * run at their ends, too. */
+/* kernel_map.c - groups without phases: strips of the space go through the post body. Other kinds run
+ * that at their ends, too. */
 #include <string.h>
 
 #include "kernels/kernel.h"

@@ -1,6 +1,6 @@
-/* kernel_ragged.c - reductions where each row of the result has a bag of the reduced points, as many as
- * memory tells: a scatter's sums or bits, gathered. Rows are independent, and each takes its points one
- * after the other, so that any number of threads gives the bits of scattering them.
+/* kernel_ragged.c - reductions in which each row of the result has a bag of the reduced points, whose
+ * size is read from memory: a scatter's sums or bits, gathered. Rows are independent, and each takes its
+ * points one after the other, so that any number of threads gives the bits of the scatter.
  *
  *   unit = some rows of the result, a strip at a time (of long rows a part, of short ones several)
  *     for each row i in the strip
@@ -9,9 +9,9 @@
  *         total += body(e, part of the row)
  *     post
  *
- * The body runs over (reduced points, row): what it loads is the same for every row. Where it only
- * loads, points are added as they lie in memory; where nothing follows, the totals lie where the
- * result does. */
+ * The body runs over (reduced points, points of a row): its loads do not depend on the result's row. If
+ * the body is only a load, points are added straight from memory; if post is only a store, the totals
+ * are made where the result lies. */
 #include <string.h>
 
 #include "kernels/elements.h"
@@ -21,10 +21,10 @@
 /* Work of a unit, in points: enough to outweigh its dispatch. */
 #define UNIT_POINTS 8192
 
-/* Of a row that is the result itself, points that code sums at once: a quarter of a first-level cache. */
+/* Points of a row that code sums at once, straight into the result: a quarter of a first-level cache. */
 #define DIRECT_POINTS 2048
 
-/* Whether the operand's rows lie in memory as in strips, each at one place. */
+/* Whether the operand's rows are contiguous in memory, elements as in strips, and each looked up at most once. */
 static bool has_plain_rows(const sn_group *g, const sn_operand *o) {
   const bool looks_up = sn_is_indexed(o) && g->space_rank > 1 && o->indexing->index.strides[1];
   return o->value != SN_NONE && sn_strip_is_memory(o->dtype) && !looks_up && g->space_rank <= 2 &&
@@ -74,16 +74,16 @@ typedef struct worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
   const sn_code *code;      /* or NULL */
-  const sn_operand *plain;  /* all that the body is: a load, or NULL */
-  const sn_operand *direct; /* all that follows: a store, or NULL */
+  const sn_operand *plain;  /* the load, if the body is only that; or NULL */
+  const sn_operand *direct; /* the store, if post is only that; or NULL */
   void *pre, *post;
   char *totals;
-  int64_t row; /* points */
+  int64_t row; /* points of a row */
 } worker;
 
 /* ---- where rows lie -------------------------------------------------------------------------- */
 
-/* Point `at` of a row, which the operand counts along dim. */
+/* The address of point `at` of a row; dim: the operand's dim that counts rows. */
 static void *row_at(const worker *w, const sn_operand *o, int dim, int64_t row, int64_t at) {
   int64_t place = o->offset + row * o->strides[dim] + at;
   if (sn_is_indexed(o)) {
@@ -95,7 +95,7 @@ static void *row_at(const worker *w, const sn_operand *o, int dim, int64_t row, 
   return sn_element_mutable(w->run->values[o->value], place, sn_dtype_bytes(o->dtype));
 }
 
-/* No bag has points that there are not, whatever memory says. */
+/* Where a row's bag ends. The end comes from memory, so it is clamped to the points that exist. */
 static int64_t end_of(const worker *w, int64_t row) {
   const sn_operand *o = w->k->group->row.ends;
   if (row < 0) return 0;
@@ -141,7 +141,7 @@ static void sum_plain(const worker *w, int64_t from, int64_t end, int64_t at, in
   }
 }
 
-/* Points [at, at + n) of a row. */
+/* Sums the bag of a row for its points [at, at + n). */
 static void sum_bag(const worker *w, int64_t row, int64_t at, int64_t n, void *to) {
   const sn_fold_plan *fold = &w->k->reduce.fold;
   const int64_t from = end_of(w, row - 1), end = end_of(w, row);
@@ -162,7 +162,7 @@ static void sum_bag(const worker *w, int64_t row, int64_t at, int64_t n, void *t
   }
 }
 
-/* Points [flat, flat + n) of the space, whose totals are there. */
+/* Runs post for points [flat, flat + n) of the space, whose totals are complete. */
 static void finish(const worker *w, int64_t flat, int64_t n) {
   const void *totals = w->totals;
   if (w->code && w->code->strip)
@@ -171,7 +171,7 @@ static void finish(const worker *w, int64_t flat, int64_t n) {
     sn_vm_strip(&w->k->post, w->post, w->run->values, flat, n, &(sn_vm_inputs){.totals = &totals});
 }
 
-/* Points [at, at + n) of some rows; several rows are whole ones. */
+/* Computes points [at, at + n) of some rows; if there are several, they are whole rows. */
 static void run_strip(const worker *w, int64_t row, int64_t rows, int64_t at, int64_t n) {
   const int64_t bytes = (int64_t)w->k->reduce.fold.item_bytes;
   for (int64_t i = 0; i < rows; i++)

@@ -1,11 +1,11 @@
 /* kernel_reduce.c - groups of one phase and one reduction.
  *
- * Which order a sum has is fold.h's; here is how the work is cut.
+ * fold.h defines the order of a sum; this file decides how the work is cut.
  *
- * Rows: the reduced points of an output lie together. Short rows (length < SN_STRIP): a strip holds
+ * Rows: the reduced points of an output are adjacent. Short rows (at most half a strip): a strip holds
  * several whole rows, each folded by itself.
- * Columns: outputs lie together, and are reduced whole strips at a time.
- * Few outputs: a unit reduces a share of the points of one, or of a strip of columns. */
+ * Columns: outputs are adjacent, and a strip of them is reduced at a time.
+ * Few outputs: a unit reduces a share of the points of one output, or of a strip of columns. */
 #include <string.h>
 
 #include "kernels/kernel.h"
@@ -14,8 +14,7 @@
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-/* Columns when neighbouring outputs are adjacent in memory for some load and reduced points are
- * not. */
+/* Columns if more loads have neighbouring outputs adjacent in memory than have reduced points so. */
 static sn_reduce_mode choose_mode(const sn_group *g) {
   const int s = g->space_rank, r = g->reduced_rank;
   if (s == 0 || r == 0 || g->space[s - 1] < 8) return SN_REDUCE_ROWS;
@@ -64,7 +63,7 @@ sn_status sn_kernel_make_phase(sn_arena *arena, const sn_machine *machine, sn_ke
   return sn_vm_assemble(arena, machine, &source, &nest, &kernel->phases[0]);
 }
 
-/* The nest in the order it is walked: columns put the reduced points outside. */
+/* Assembles the body over the nest in the order of the walk: for columns, the reduced dims are outside. */
 static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const int s = kernel->group->space_rank, r = kernel->group->reduced_rank;
   const bool columns = kernel->reduce.mode == SN_REDUCE_COLUMNS;
@@ -82,7 +81,7 @@ static void plan_blocks(sn_kernel *kernel) {
   if (rows ? p->outputs < 64 : strips_out < 8) /* few outputs: split the reduced points too */
     p->blocks = (p->length + p->block - 1) / p->block;
   if (p->blocks < 2) p->blocks = 1;
-  /* Enough outputs for a strip, or fewer when each is long: units small enough to share out. */
+  /* a strip of outputs, or fewer if each is long, so that there are enough units for all workers */
   p->unit = SN_STRIP;
   if (rows && p->length > SN_STRIP) p->unit = p->block / p->length + 1;
   if (p->unit > SN_STRIP) p->unit = SN_STRIP;
@@ -160,7 +159,7 @@ static sn_counter counter_of(const worker *w, int64_t width) {
                       .width = width};
 }
 
-/* Points [from, to) of the nest, at most a block, into one item. */
+/* Reduces points [from, to) of the nest, at most a block, into one item. */
 static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
   if (w->code && w->code->fold) {
     w->code->fold(w->run->values, w->fold, item, (int32_t)from, (int32_t)(to - from));
@@ -175,7 +174,7 @@ static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
   sn_block_end(&f, item);
 }
 
-/* Points [from, to) of one output, rows mode, into one item. */
+/* Reduces points [from, to) of one output, in rows mode, into one item. */
 static void reduce_row(const worker *w, int64_t output, int64_t from, int64_t to, void *item) {
   sn_counter c = counter_of(w, 1);
   const int64_t first = output * w->p->length, block = w->p->fold.order.block;
@@ -186,7 +185,7 @@ static void reduce_row(const worker *w, int64_t output, int64_t from, int64_t to
   sn_counter_finish(&c, item);
 }
 
-/* Outputs [first, first + n) of short rows: several rows a strip. */
+/* Reduces outputs [first, first + n) with short rows, several rows per strip. */
 static void reduce_short_rows(const worker *w, int64_t first, int64_t n, char *items) {
   const int64_t length = w->p->length, most = SN_STRIP / length;
   const sn_fold_plan *p = &w->p->fold;
@@ -204,7 +203,7 @@ static void reduce_short_rows(const worker *w, int64_t first, int64_t n, char *i
   }
 }
 
-/* chunk = points [from, to) of outputs [first, first + n), one after the other. */
+/* chunk = points [from, to) of outputs [first, first + n), combined one after the other. */
 static void combine_points(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to) {
   if (w->code && w->code->columns) {
     w->code->columns(w->run->values, w->fold, w->chunk, (int32_t)first, (int32_t)n, (int32_t)from,
@@ -219,7 +218,7 @@ static void combine_points(const worker *w, int64_t first, int64_t n, int64_t fr
   }
 }
 
-/* Points [from, to) of outputs [first, first + n), columns mode. */
+/* Reduces points [from, to) of outputs [first, first + n), in columns mode. */
 static void reduce_columns(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to,
                            void *items) {
   sn_counter c = counter_of(w, n);
@@ -243,7 +242,7 @@ static void reduce_outputs(const worker *w, int64_t first, int64_t n) {
   }
 }
 
-/* Stage 1 of two: unit = (outputs, block); partials lie [block][output]. */
+/* The first of two stages: unit = (outputs, block); partials lie as [block][output]. */
 static void reduce_block(const worker *w, int64_t unit) {
   const sn_reduce_plan *p = w->p;
   const int64_t block = unit % p->blocks, which = unit / p->blocks;

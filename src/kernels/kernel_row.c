@@ -3,14 +3,14 @@
  *
  *   for each row of the unit
  *     for each phase
- *       totals enter: what is the same along the row is computed once
+ *       enter the row with its totals: values that are the same along it are computed once
  *       for each strip of the row: body, stores; its reduced values fold into the totals
  *   post, once for all rows of the unit, over the strips of their totals
  *
  *   memory of a worker:
  *     post strips | strips of each phase | per total: fold | per total: strip | kept rows
  *
- * A row has at most as many points as a block of fold.h, so a total is one. */
+ * A row has at most as many points as a block of fold.h, so a total is the item of one block. */
 #include <string.h>
 
 #include "fuse/row.h"
@@ -86,7 +86,7 @@ typedef struct row_worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
   char *memory;
-  int64_t length;                    /* of rows, as far as it counts */
+  int64_t length;                    /* points of a row that count */
   const void *totals[SN_MAX_TOTALS]; /* of the row under way */
   char *kept[SN_MAX_KEPT];
 } row_worker;

@@ -20,28 +20,28 @@
 #include "fuse/nest.h"
 #include "graph/shape.h"
 
-/* Panels whose rows are read together where they lie together: that many streams are written at once. */
+/* If elements across are adjacent, rows of up to so many panels are read at once, and as many streams written. */
 #define SN_PACK_TOGETHER 8
 
-/* Whether panels of float16 and bfloat16 have values; else they have bits, as those of other small dtypes. */
+/* Whether panels of float16 and bfloat16 get values. If not, they get bits, as panels of other small dtypes do. */
 extern const bool sn_pack_widens;
 
-/* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. Of a
- * small dtype they have its bits, in 32 each, or its values. */
+/* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. Panels of a
+ * small dtype get its bits, in 32 each, or its values. */
 void sn_pack_panels(sn_dtype dtype, void *panels, const void *source, const ptrdiff_t *offsets,
                     int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
 
-/* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
- * positions along k go the ways of the above, with an offset per position across. One panel, or
- * several where all positions across are adjacent and there are no bounds; at most SN_PACK_MOST
+/* The same from nests: positions w .. w + width across and p .. p + k along. It calls sn_pack_panels
+ * for each run of evenly spaced positions along k, with an offset per position across. One panel, or
+ * several if all positions across are adjacent and there are no bounds; at most SN_PACK_MOST
  * positions. The panels lie one behind the other. */
 #define SN_PACK_MOST 64
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
                    int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                    const sn_bounds *bounds, int panel);
 
-/* The same positions where they lie, as runs of a micro-kernel's rows (ukr/ukr.h); ks = 1. A
- * position without an element has a zero there, and rows beyond width have those of the first. */
+/* Lists the same positions, unpacked, as runs of a micro-kernel's rows (ukr/ukr.h); ks = 1. Where a
+ * position has no element, its run is zeros; rows beyond width repeat the first row. */
 #define SN_PACK_LONGEST_RUN 160
 void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_nest *across,
                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,

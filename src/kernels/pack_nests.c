@@ -1,10 +1,10 @@
-/* pack_nests.c - packing from nests: which positions across and along there are, run by run; what
- * lies in a run is pack.inc's. */
+/* pack_nests.c - packing from nests: finds runs of evenly spaced positions along k, and packs each as
+ * pack.inc does. */
 #include <string.h>
 
 #include "kernels/pack.h"
 
-/* The positions across of a panel: where each lies from the first one on, and its mark. */
+/* The positions across of a panel: the offset of each from the first one, and its mark. */
 typedef struct places {
   ptrdiff_t first, offsets[SN_PACK_MOST];
   int64_t width, marks[SN_PACK_MOST];
@@ -36,7 +36,7 @@ static bool all_inside(const places *across, const sn_bounds *bounds, int64_t ma
   return all;
 }
 
-/* Whether all positions along have an element: marks grow along every dim. */
+/* Whether all positions have an element. Marks grow along every dim, so the first and last are enough. */
 static bool is_interior(const places *across, const sn_nest *along, const sn_bounds *bounds) {
   int64_t last = 0;
   if (!bounds->guards) return true;
@@ -44,7 +44,7 @@ static bool is_interior(const places *across, const sn_nest *along, const sn_bou
   return all_inside(across, bounds, 0) && all_inside(across, bounds, last);
 }
 
-/* How many of n positions from `at` on have elements at the same places across. */
+/* How many of n positions along, from `at` on, have elements at the same positions across. */
 static int64_t same_places(const places *across, const sn_nest *along, const sn_bounds *bounds,
                            const sn_nest_place *at, int64_t n) {
   const int64_t mark = along->marks[along->rank - 1];
@@ -54,7 +54,8 @@ static int64_t same_places(const places *across, const sn_nest *along, const sn_
   return n;
 }
 
-/* Offsets with another position's where there is no element; false where no position has one. */
+/* Copies the offsets, with another position's offset where there is no element; false if no position
+ * has one. */
 static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
                     ptrdiff_t *offsets) {
   int64_t other = 0;
@@ -64,9 +65,9 @@ static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
   return other < across->width;
 }
 
-/* Takes `at` on by how many positions along, at most k, lie one behind the other and have elements
- * at the same places across. Marks keep runs apart that go on where nothing is padded
- * (interior). */
+/* Moves `at` over the next run, at most k positions along that are evenly spaced and have elements at
+ * the same positions across, and returns its length. If nothing is padded (interior), a run may go on
+ * over several dims. */
 static int64_t next_run(const places *across, const sn_nest *along, const sn_bounds *bounds,
                         bool interior, int64_t k, sn_nest_place *at) {
   const int64_t ks = sn_nest_stride(along), begin = at->offset;

@@ -3,5 +3,5 @@
 #define SN_PACK_HALF(s) pack_bits
 #include "kernels/pack.inc"
 
-/* Strip kernels have wider vectors. */
+/* Strip kernels make the values, on wider vectors. */
 const bool sn_pack_widens = false;

@@ -3,8 +3,8 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Adjacent elements across (ws = 1): rows are copied, on into the next panels, so that memory is
- * read along. `most` is a constant at every call and width not much less, so that a panel's row
+/* For elements adjacent across (ws = 1): copies rows, on into the next panels, so that memory is read
+ * in order. `most` is a constant at every call and width is not much less, so that a panel's row
  * becomes a few loads and stores without a loop; the last ones overlap. */
 ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(item) *restrict from, ptrdiff_t k,
                                 ptrdiff_t ks, ptrdiff_t panels, ptrdiff_t ld, const int width,
@@ -22,9 +22,9 @@ ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(item) *restrict fr
   }
 }
 
-/* Adjacent elements along k (ks = 1): small squares are transposed in registers, a vector of rows
- * at a time down the whole of k: few streams of reads, whatever the panel's width. Where the width
- * is not a multiple of the vector the last rows overlap those before and write the same values
+/* For elements adjacent along k (ks = 1): transposes small squares in registers, one vector of rows
+ * at a time down the whole of k, so that there are few streams of reads whatever the panel's width. If
+ * the width is no multiple of the vector, the last rows overlap those before and write the same values
  * again. */
 ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(item) *restrict from,
                                      const ptrdiff_t *offsets, ptrdiff_t k, ptrdiff_t ws,
@@ -51,7 +51,7 @@ ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(item) *restri
   }
 }
 
-/* Any strides, and the last panel of a matrix, padded with zeros. */
+/* For any strides, and for the last panel of a matrix, which it pads with zeros. */
 static void T(gather)(T(real) *restrict to, const T(item) *restrict from, const ptrdiff_t *offsets,
                       ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   for (ptrdiff_t p = 0; p < k; p++) {
@@ -73,7 +73,7 @@ static void T(pack_panels)(T(real) * to, const T(item) * from, const ptrdiff_t *
     const ptrdiff_t most = rows ? SN_PACK_TOGETHER : 1, whole = width / panel;
     const ptrdiff_t panels = whole < most ? whole : most;
     n = panels ? panels * panel : width;
-/* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
+/* Code for the widths of the SIMD micro-kernels; every other width is gathered. */
 #define CODE(widths, width, most)                             \
   case widths:                                                \
     if (rows)                                                 \

@@ -1,10 +1,11 @@
-/* Of float32 4 x 8 and 6 x 8. A page downloads this code: so it is one for all of them, and float64
- * goes the general way, which is a small part of its products. */
+/* The widths of float32's kernels, 4 x 8 and 6 x 8. A page downloads this code, so all widths share
+ * one, and float64 is gathered, which takes a small part of the time of its products. */
 #define SN_PACK_WIDTHS_f32(WIDTH, WIDTHS) WIDTHS(4, 8)
 #define SN_PACK_WIDTHS_f64(WIDTH, WIDTHS)
 
-/* Floats of 16 bits become values on the way, by expand_small.inc. Engines make a constant anew wherever it stands, in a
- * loop each time; compilers and wasm-opt put it there, unless they cannot know it. */
+/* Floats of 16 bits become values while they are packed, by expand_small.inc. Engines materialise a constant wherever it
+ * stands in the code, inside a loop each time; compilers and wasm-opt move constants there unless they cannot know their
+ * values, which sn_pack_zero prevents. */
 #include "kernels/pack.h"
 #include "kernels/simd.h"
 

@@ -1,5 +1,5 @@
 /* print_kernels.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand
- * is reached, and the strip program op by op. */
+ * is accessed, and the strip program op by op. */
 #include "base/text.h"
 #include "kernels/kernel.h"
 
@@ -56,7 +56,7 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   print_code(t, "strips", &k->post, &k->group->post);
 }
 
-/* What made the code that its points have, or NULL. */
+/* The name of what made the kernel's code; NULL if it has none. */
 static const char *engine_of(const sn_kernel *kernel) {
   const sn_code *c = &kernel->code;
   const char *engine = NULL;

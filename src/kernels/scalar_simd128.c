@@ -1,5 +1,5 @@
-/* scalar_simd128.c - single values in WebAssembly: strips of one element, so that a page does not
- * download the functions once more (graph/scalar_posix.c). */
+/* scalar_simd128.c - ops on single values in WebAssembly, as strips of one element: so a page does not
+ * download the functions a second time. Natively: graph/scalar_posix.c. */
 #include "graph/scalar.h"
 
 #include "kernels/strip.h"

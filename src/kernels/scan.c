@@ -1,5 +1,5 @@
-/* scan.c - running sums, products and first-order recurrences along an axis. One element after the
- * other, so the order of a line is that of its elements; lines side by side are vectors.
+/* scan.c - running sums, products and first-order recurrences along an axis. The elements of a line are
+ * taken one after the other, in their order; lines side by side are vectors.
  *
  * The state of floats is a float64, rounded once for each element that is written (see
  * graph/reference_axis.c). */
@@ -7,7 +7,7 @@
 
 typedef uint32_t word; /* int32 that wraps */
 
-/* state[k] = step of the state before and element i of line k; width is a constant where it is 1 */
+/* state[k] = step of the state before and element i of line k; width 1 is passed as a constant */
 #define DEFINE_SCAN(name, T, STATE, start, step)                                               \
   static inline                                                                                \
       __attribute__((always_inline)) void walk_##name(const sn_call_site *s, int64_t width) { \

@@ -11,21 +11,21 @@ typedef struct cutter {
   sn_arena *arena;
   const size_t *local_at; /* per local value of the chain */
   size_t capacity;
-  uint32_t at; /* the next link; the blocks of a rest meet the same ones again */
-  bool again;
+  uint32_t at;           /* number of the next link */
+  bool again;            /* members are being cut for the rest, which has the same links again */
   const sn_group *whole; /* the member being cut */
   int64_t n;             /* rows it is cut to */
   int outer;
 } cutter;
 
-/* Room in the worker's own memory: where it begins. */
+/* Takes room in the worker's own memory; returns its offset. */
 static size_t take_room(sn_schedule *to, int64_t bytes) {
   const size_t at = to->local_bytes;
   to->local_bytes += ((size_t)bytes + 63) & ~(size_t)63;
   return at;
 }
 
-/* The link's number; its kind and place follow from the value. */
+/* Adds a link, or finds it again. Its kind and its place in local memory follow from its value. */
 static sn_status add_link(cutter *c, sn_link link, uint32_t *number) {
   sn_schedule *to = c->to;
   *number = c->at++;
@@ -81,7 +81,7 @@ static sn_status cut_touched(void *user, const sn_touch *touch) {
   return cut_factor(user, touch->operand, touch->operand == touch->group->contraction.factors);
 }
 
-/* A copy of the member that walks over n rows. */
+/* Copies a member, so that it walks over n rows of one matrix. */
 static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_group *out) {
   c->whole = whole;
   c->n = n;

@@ -2,7 +2,7 @@
 
 #include "kernels/kernel.h"
 
-/* Rounds of a while within a loop, as nobody knows them. */
+/* An assumed number of rounds of a while_loop within a loop. */
 #define SOME_ROUNDS 16
 
 static double work_of(const sn_group *g) {
@@ -33,7 +33,7 @@ double sn_serial_round(const sn_serial_control *loop) {
   return flops;
 }
 
-/* Products that do not fuse multiply-adds, and have one sum. */
+/* Whether the product does not fuse multiply-adds, and has a single sum per element. */
 static bool is_plain_product(const sn_kernel *kernel) {
   const sn_gemm *g = &kernel->product->gemm;
   if (g->a.bounds.guards || g->b.bounds.guards || g->a.small || g->b.small) return false;
@@ -94,7 +94,7 @@ size_t sn_serial_stacks(const sn_serial_control *loop) {
   return bytes;
 }
 
-/* What inner loops stack stays in a cache, too. */
+/* The stacks of inner loops have to stay in a cache, too. */
 bool sn_serial_suits(const sn_target *target, const sn_serial_control *loop) {
   for (uint32_t r = 0; r < loop->control.n_regions; r++)
     if (!suits(target, &loop->regions[r])) return false;

@@ -1,11 +1,11 @@
-/* serial_loop.h - a loop over tiny programs as one piece of work: every element is a scalar, carries stay in registers,
- * and loops and choices within it are part of it.
+/* serial_loop.h - a loop over tiny programs as one function: every element is a scalar, carries stay in registers, and
+ * loops and conditions within it are part of it.
  *
  *   for up to n rounds                        body, test: programs of few operations on few elements,
  *     if there is a test and it fails: end    with control flow of their own
  *     body
  *
- * Where things lie is told by a table of addresses. Of what is stacked it has the slice of the first round:
+ * The function gets a table of addresses; those of stacked values are of the first round's slice:
  *
  *   | input 0, 1 ... of the body: carries as they begin, slices, constants | result 0, 1 ...: carries as they end, slices |
  *   | whether there is a further round, if there is a test | memory for what inner loops stack | */
@@ -15,7 +15,7 @@
 #include "fuse/group.h"
 #include "graph/regions.h"
 
-/* A program of a region: what each group is run by. */
+/* The program of a region, and what runs each of its groups. */
 typedef struct sn_serial_region {
   const sn_groups *groups;
   const struct sn_kernel *kernels;
@@ -28,14 +28,14 @@ typedef struct sn_serial_control {
   sn_serial_region regions[SN_MAX_REGIONS];
 } sn_serial_control;
 
-/* Whether a loop is better written out than run kernel by kernel: its kernels are of kinds that can be, and have little
- * to do. */
+/* Whether a loop is better run as one function than kernel by kernel: its kernels have little to do, and are of kinds that
+ * can be written out as scalar code. */
 bool sn_serial_suits(const sn_target *target, const sn_serial_control *loop);
 
 /* Rough flops of a round. */
 double sn_serial_round(const sn_serial_control *loop);
 
-/* Bytes that scans within the loop stack and take apart, at most. */
+/* Most bytes of the stacks that scans within the loop read and write. */
 size_t sn_serial_stacks(const sn_serial_control *loop);
 
 static inline size_t sn_serial_inputs(const sn_control *c) {
@@ -47,7 +47,7 @@ static inline size_t sn_serial_test(const sn_control *c) {
 static inline size_t sn_serial_memory(const sn_control *c) { return sn_serial_test(c) + 1; }
 static inline size_t sn_serial_table(const sn_control *c) { return sn_serial_memory(c) + 1; }
 
-/* Code for it (see code.h): at most n rounds, n > 0. */
+/* The function (see code.h): runs at most n rounds, n > 0. */
 typedef void sn_serial_code(void *const *table, int32_t n);
 
 #endif

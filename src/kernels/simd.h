@@ -1,7 +1,7 @@
 /* simd.h - vectors of SN_SIMD_BYTES bytes (16, 32 or 64; 16 if not defined) on the compilers'
  * vector extensions, and Sinter's own functions on them: sn_vf32_exp(fused, vf32),
  * sn_vf64_exp(vf64), and likewise log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for
- * bit what scalar_math.h computes.
+ * bit what math/scalar_math.h computes.
  *
  * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's
  * flags to match; the same text serves SSE2, AVX2, AVX-512, NEON and wasm SIMD128. Everything is
@@ -35,7 +35,7 @@ enum { SN_LANES_F32 = SN_SIMD_BYTES / 4, SN_LANES_F64 = SN_SIMD_BYTES / 8 };
 
 /* ---- load, store, splat ---- */
 
-/* Any address. */
+/* From and to any address, aligned or not. */
 static inline vf32 sn_vf32_load(const float *p) {
   vf32 v;
   memcpy(&v, p, sizeof v);
@@ -115,9 +115,9 @@ static inline vf64 sn_vf64_sqrt(vf64 a) {
 }
 #endif
 
-/* pmin: b < a ? b : a, pmax: a < b ? b : a. Clang makes f32x4.min of the select, which engines
- * lower to many instructions on x86; from f32x4.pmin they make one. GCC makes a comparison and a blend of it, where x86's
- * own minimum is just that select. */
+/* pmin: b < a ? b : a, pmax: a < b ? b : a. Compilers have to be told: from the select, Clang makes f32x4.min, which engines
+ * lower to many instructions on x86, where f32x4.pmin becomes one; and GCC makes a comparison and a blend, though x86's own
+ * minimum is just that select. */
 #if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
 static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return __builtin_wasm_pmin_f32x4(a, b); }
 static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return __builtin_wasm_pmax_f32x4(a, b); }
@@ -149,7 +149,7 @@ static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) { return sn_vf64_select(b < a, b
 static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) { return sn_vf64_select(a < b, b, a); }
 #endif
 
-/* ---- to integers: ties to even, down, toward zero; -0 and what is an integer stay ---- */
+/* ---- to integers: ties to even, down, toward zero; -0 and integers stay as they are ---- */
 
 #if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
 #define SN_DEFINE_ROUNDING(V, shape)                                                \
@@ -263,7 +263,7 @@ static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
   return a;
 }
 #else
-/* a b + c rounded to odd, as sn_f32_fused_madd has it: a product of numbers of float32. */
+/* a b + c rounded to odd, as in sn_f32_fused_madd: a and b are float32 numbers, so that a b is exact. */
 static inline vf64 sn_vf64_madd_to_odd(vf64 a, vf64 b, vf64 c) {
   const vf64 product = a * b, sum = product + c, back = sum - product;
   const vf64 error = (product - (sum - back)) + (c - back);
@@ -271,7 +271,7 @@ static inline vf64 sn_vf64_madd_to_odd(vf64 a, vf64 b, vf64 c) {
   const vi64 step = (away ^ not_above) - not_above, even = (bits & 1) - 1;
   return (vf64)(bits + (step & even));
 }
-/* Not inline: functions are full of them. */
+/* Not inline, as functions contain many of these. */
 __attribute__((noinline)) static vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
   const vf64 low =
       sn_vf64_madd_to_odd(sn_vf64_from_low(a), sn_vf64_from_low(b), sn_vf64_from_low(c));
@@ -280,13 +280,13 @@ __attribute__((noinline)) static vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c)
   return sn_vf32_from_vf64(low, high);
 }
 #endif
-/* The choice is inline: plain functions keep their speed. */
+/* The choice is inline, so that plain functions keep their speed. */
 __attribute__((always_inline)) static inline vf32 sn_vf32_madd(bool fused, vf32 a, vf32 b, vf32 c) {
   return fused ? sn_vf32_fused_madd(a, b, c) : a * b + c;
 }
 
-/* A constant of a function. Of one that it knows GCC makes a broadcast before each use, where AVX2 could take all lanes
- * from memory in the operation itself; what is marked as used it does not look into. */
+/* A constant of a function. If GCC knows its value, it broadcasts it before each use, though an AVX2 operation could take all
+ * lanes from memory itself. The attribute `used` hides the value. */
 #if defined(__AVX2__) && SN_SIMD_BYTES == 32 && !defined(__clang__)
 #define SN_VF32_CONST(c)                                                    \
   (__extension__({                                                          \

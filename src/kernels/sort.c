@@ -1,12 +1,12 @@
-/* sort.c - stable sort of one line, and where its elements come from.
+/* sort.c - stable sort of one line (sort), or the places from which its elements come (argsort).
  *
  * Every element becomes an entry (key, place): a 32-bit key that orders as the elements do, above
  * the 32-bit place in the line. A stable sort of the entries by key is the result:
  *
- *   float32   key = bits with the sign turned over (negative ones wholly), -0 as +0, NaN last
+ *   float32   key = bits with the sign inverted (all bits of negative ones), -0 as +0, NaN last
  *   float64   64-bit key: sorted by its lower half first, then by its upper half
  *
- * Descending turns the keys over, but for NaN. */
+ * Descending order inverts the keys, except for NaN. */
 #include <string.h>
 
 #include "kernels/call.h"
@@ -59,7 +59,7 @@ static void make_entries(const sn_call_site *s, entry *to) {
   }
 }
 
-/* The upper halves of the keys of float64. */
+/* Replaces the keys of float64 by their upper halves. */
 static void upper_keys(const sn_call_site *s, entry *entries) {
   const sn_lines *x = &s->in[0];
   for (int64_t i = 0; i < x->n; i++) {
@@ -80,7 +80,7 @@ static void insert(entry *e, int64_t n) {
   }
 }
 
-/* Short runs by insertion, then pairs of runs into one, from one buffer into the other. */
+/* Sorts short runs by insertion, then merges pairs of runs from one buffer into the other. */
 static void merge(entry *e, entry *spare, int64_t n) {
   entry *from = e, *to = spare;
   for (int64_t i = 0; i < n; i += SHORT_LINE)
@@ -102,7 +102,7 @@ static void merge(entry *e, entry *spare, int64_t n) {
   if (from != e) memcpy(e, from, (size_t)n * sizeof *e);
 }
 
-/* Digit by digit from the lowest; one that all keys share is left out. */
+/* A radix sort, from the lowest digit on; digits that all keys share are skipped. */
 static void by_digits(entry *e, entry *spare, int64_t n) {
   enum { PASSES = 32 / DIGIT_BITS };
   uint32_t counts[PASSES][DIGITS] = {{0}};

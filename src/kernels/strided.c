@@ -4,8 +4,9 @@
 
 #include "kernels/elements.h"
 
-/* A strip's points, run by run along the innermost dimension: from point `done` on, `run` of them,
- * stride apart, the first at at.offset. */
+/* A walk over a strip's points, run by run along the innermost dimension: the run has `run` points
+ * from point `done` on, stride apart, the first at at.offset. `beside` is a second list of strides,
+ * which at.mark follows. */
 typedef struct runs {
   const int64_t *dims, *strides, *beside;
   int rank;
@@ -37,7 +38,7 @@ static bool next_run(runs *r) {
 static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
   if (stride == 1)
     memcpy(to, from, (size_t)n * sizeof *to);
-  else if (stride == 0) /* a loop of its own, as it becomes vectors */
+  else if (stride == 0) /* a loop of its own, which compilers vectorize */
     for (int64_t i = 0; i < n; i++) to[i] = *from;
   else
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
@@ -50,7 +51,7 @@ static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
 
-/* A case for each dtype of storage, of whose rows in dtypes.def the others make nothing. */
+/* Each small dtype of dtypes.def makes a case; the other dtypes make nothing. */
 #define OF_FLOAT(...)
 #define OF_INT(...)
 #define OF_FLAG(...)
@@ -94,7 +95,7 @@ void sn_gather(const sn_operand *o, int64_t offset, const int64_t *dims, int ran
                   r.run);
 }
 
-/* Rows of a table are short, often: a call would take longer than they. */
+/* Rows of a table are often short: a call of memcpy would take longer than copying them. */
 static void read_row(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n) {
   enum { SHORT = 32 };
   if (stride != 1 || n > SHORT || (dtype != SN_F32 && dtype != SN_I32)) {
@@ -104,7 +105,7 @@ static void read_row(sn_dtype dtype, void *to, const void *from, int64_t stride,
   for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
 }
 
-/* A place for each element of a run: x[i stride + place of index[i apart]]. */
+/* Looks up a place for each element of a run: x[i stride + place of index[i apart]]. */
 #define DEFINE_READ_PLACES(T)                                                               \
   static void read_places_##T(T *to, const T *x, int64_t stride, const sn_indexing *place,  \
                               const int32_t *index, int64_t apart, int64_t n) {             \
@@ -130,8 +131,8 @@ static void read_places(sn_dtype dtype, void *to, const void *x, int64_t stride,
   }
 }
 
-/* One place for a run, unless the index changes along it. A row that is as long as the strip is read
- * where it lies. */
+/* Looks up one place per run, unless the index changes along it. If one run is the whole strip, it is
+ * read in place. */
 void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *place,
                        int64_t index_offset, const int64_t *dims, int rank, int64_t flat, int64_t n,
                        void *base, const void *indices, void *strip) {

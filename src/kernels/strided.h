@@ -1,5 +1,5 @@
-/* strided.h - between memory with any strides and strips. A strip is a flat range of a row-major
- * space; it is walked run by run along the innermost dimension. */
+/* strided.h - loads and stores between strips and memory with any strides. A strip is a flat range of
+ * a row-major space; it is walked run by run along the innermost dimension. */
 #ifndef SN_KERNELS_STRIDED_H
 #define SN_KERNELS_STRIDED_H
 
@@ -7,7 +7,7 @@
 #include "kernels/position.h"
 #include "kernels/strip.h"
 
-/* Where point `flat` of a row-major space lies by these strides. */
+/* The offset, by these strides, of point `flat` of a row-major space. */
 static inline int64_t sn_offset_at(const int64_t *dims, const int64_t *strides, int rank,
                                    int64_t flat) {
   int64_t at = 0;
@@ -18,19 +18,18 @@ static inline int64_t sn_offset_at(const int64_t *dims, const int64_t *strides, 
   return at;
 }
 
-/* strip[i] = element flat + i of the operand (bool: as masks), i < n. offset: where it begins, in place
- * of its own, here and below. */
+/* strip[i] = element flat + i of the operand (bool: as masks), i < n. Here and below, offset replaces
+ * the operand's own. */
 void sn_gather(const sn_operand *o, int64_t offset, const int64_t *dims, int rank, int64_t flat,
                int64_t n, const void *base, void *strip);
 
-/* The same of an indexed operand: `indices` is the buffer of the index, which begins at
- * index_offset. Returns where the elements are
- * then: in the strip, or one behind the other in memory. */
+/* The same for an indexed operand: `indices` is the buffer of its index, which begins at index_offset.
+ * Returns where the elements are then: in the strip, or in memory if they are adjacent there. */
 void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *place,
                        int64_t index_offset, const int64_t *dims, int rank, int64_t flat, int64_t n,
                        void *base, const void *indices, void *strip);
 
-/* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
+/* The address of the same elements if they are adjacent in memory, as a bias is along its row; or NULL. */
 void *sn_gather_in_place(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,
                          int64_t flat, int64_t n, void *base);
 

@@ -12,15 +12,15 @@
 #include "kernels/isa.h"
 #include "kernels/strip_size.h"
 
-#define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
+#define SN_DTYPE_COUNT 4 /* dtypes that are computed with; the small ones follow them */
 #define SN_SMALL_COUNT (SN_DTYPES - SN_DTYPE_COUNT)
 
-/* fused: which bits a function of float32 has (math/expand_f32.inc); only WebAssembly's instance asks for it: natively
- * each has a table of its own. */
+/* fused: whether a function of float32 has the fused bits (math/expand_f32.inc). Only WebAssembly's instance looks at it;
+ * natively there is a table for either. */
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n,
                          bool fused);
 
-/* lanes[j] = the identity combined with elements j, j + 32, j + 64 ... of a strip of n >= 0. */
+/* lanes[j] = the identity combined with elements j, j + lanes, j + 2 lanes ... of a strip of n >= 0. SN_FOLD_BYTES of lanes. */
 typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
 
 /* *out = all lanes combined: lane j with lane j + half, until one is left. */
@@ -32,26 +32,26 @@ typedef struct sn_strips {
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
   sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];
   sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT]; /* [from][to] */
-  sn_strip_fn *widen[SN_SMALL_COUNT]; /* of small dtypes, from SN_F16 on; of int8 the sign need not
-                                         be there yet */
+  sn_strip_fn *widen[SN_SMALL_COUNT]; /* of small dtypes, from SN_F16 on; int8 need not be
+                                         sign-extended yet */
   sn_strip_fn *narrow[SN_SMALL_COUNT];
   sn_strip_fn *mask_load;  /* bytes -> masks */
   sn_strip_fn *mask_store; /* masks -> bytes 0, 1 */
 } sn_strips;
 
-/* The kernel of astype; of a small dtype to or from its wide one. */
+/* The kernel of astype; a small dtype is cast only to or from its wide dtype. */
 static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from, sn_dtype to) {
   if (sn_dtype_is_small(to) && from == to) return strips->cast[SN_I32][SN_I32];
   if (sn_dtype_is_small(to)) return strips->narrow[to - SN_F16];
   return sn_dtype_is_small(from) ? strips->widen[from - SN_F16] : strips->cast[from][to];
 }
 
-/* The table for an instruction set the machine has; fused: which bits functions of float32 have. An instruction set that
- * does not fuse (sn_isa_fuses) has the plain ones, but for WebAssembly's, whose functions are told. */
+/* The table for an instruction set that the machine has. fused: whether functions of float32 have the fused bits. Instruction
+ * sets that do not fuse (sn_isa_fuses) have the plain bits only, except for WebAssembly's, whose kernels look at `fused`. */
 const sn_strips *sn_strips_for(sn_isa_id isa, bool fused);
 
-/* As a strip kernel, for the ops whose row is a function of math/: from the text that code is emitted
- * from (jit/compute_nodes.c). */
+/* A strip kernel for the ops whose row is a function of math/: it interprets what code is emitted from
+ * (jit/compute_nodes.c). */
 void sn_strip_computed(sn_op op, sn_dtype dtype, void *dst, const void *a, const void *b, int64_t n,
                        bool fused);
 

@@ -13,8 +13,8 @@
 
 /* ---- elementwise rows ---- */
 
-/* Whether the functions of math/ are left to sn_strip_computed, which has the bits that it is asked for;
- * compiled ones have those of SN_FUSED. text: the expression as its row has it. */
+/* Whether sn_strip_computed computes the functions of math/, with the bits that `fused` asks for; compiled
+ * functions have those of SN_FUSED. text: the expression as it stands in its row. */
 #ifndef SN_STRIPS_COMPUTED
 #define SN_STRIPS_COMPUTED false
 #endif
@@ -23,12 +23,12 @@
   (SN_STRIPS_COMPUTED && IS_FUNCTION(text) && \
    (sn_strip_computed(SN_OP_##id, dtype, dst, pa, pb, n, fused), true))
 
-/* V: vector of the inputs, LANES of them; R: vector of the result, RESULT makes it from the
+/* V: vector of the inputs, with LANES lanes; R: vector of the result, which RESULT makes from the
  * expression. Ops of fewer inputs get their first one repeated; the compiler drops what an
- * expression does not use. computed: whether something else has computed the strip.
+ * expression does not use. computed: true if sn_strip_computed has computed the strip.
  *
- * The expression stands once, so that compilers put the functions it calls in its place: a partial
- * vector goes through spare ones and round the same loop again. */
+ * The expression occurs only once, so that compilers inline the functions it calls: a partial vector
+ * is copied to spare ones, which go through the same loop again. */
 #define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr, computed)                           \
   APPLY(id##_##dtype, V, R, RESULT, expr)                                                     \
   static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \

@@ -1,5 +1,5 @@
-/* strip_size.h - how much a strip has, and in how many lanes it is summed, whatever the machine: the order of every sum
- * follows from these numbers (fold.h). */
+/* strip_size.h - the elements of a strip and the lanes in which it is summed. They are the same on all machines, as the
+ * order of every sum follows from them (fold.h). */
 #ifndef SN_KERNELS_STRIP_SIZE_H
 #define SN_KERNELS_STRIP_SIZE_H
 

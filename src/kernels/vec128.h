@@ -1,4 +1,4 @@
-/* vec128.h - the compiler's 16-byte vectors for portable loops: f32 x 4 and f64 x 2, and of whole numbers.
+/* vec128.h - the compiler's 16-byte vectors for portable loops: f32 x 4, f64 x 2, and integers.
  *
  * Files that exist once per element type are included twice, with TYPE as f32 and f64; they spell
  * names as T(sn_load), which becomes sn_load_f32. */
@@ -23,7 +23,7 @@ typedef int32_t vec_ints __attribute__((vector_size(16)));
 typedef uint32_t vec_words __attribute__((vector_size(16)));
 enum { LANES_f32 = 4, LANES_f64 = 2 };
 
-/* Any address that is aligned for an element. */
+/* Loads and stores at any address that is aligned for an element. */
 static inline vec_f32 sn_load_f32(const float *p) {
   vec_f32 v;
   memcpy(&v, p, sizeof v);
@@ -49,7 +49,7 @@ static inline vec_ints sn_sums_of_lanes(const vec_ints v[4]) {
   return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
 }
 
-/* Rows become columns, in place. */
+/* Transposes a square in place. */
 static inline void sn_transpose_f32(vec_f32 r[4]) {
   const vec_f32 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
   const vec_f32 b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);

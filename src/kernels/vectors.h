@@ -1,5 +1,5 @@
-/* vectors.h - between memory and the vectors of simd.h, and a row of ops.def as a function on them: what strips
- * (strip_loops.h) and compiled kernels (cc/kernel_words.h) are made of. The includer has defined SN_SIMD_BYTES. */
+/* vectors.h - loads and stores of the vectors of simd.h, and rows of ops.def as functions on them: the building blocks of
+ * strips (strip_loops.h) and compiled kernels (cc/kernel_words.h). The includer has defined SN_SIMD_BYTES. */
 #ifndef SN_KERNELS_VECTORS_H
 #define SN_KERNELS_VECTORS_H
 
@@ -35,12 +35,12 @@ DEFINE_ACCESS(vi32_half, int32_t)
 
 /* ---- a row of ops.def on one vector ---- */
 
-/* Which bits functions of float32 have (math/expand_f32.inc), where rows are applied. */
+/* Whether functions of float32 have the fused bits (math/expand_f32.inc) where rows are applied. */
 #ifndef SN_FUSED
 #define SN_FUSED false
 #endif
 
-/* name: of op and dtype; V: vector of the inputs, R: of the result, which RESULT makes from the expression. */
+/* name: op and dtype; V: vector of the inputs; R: vector of the result, which RESULT makes from the expression. */
 #define APPLY(name, V, R, RESULT, expr)                \
   static inline R apply_##name(bool fused, V a, V b) { \
     (void)fused;                                       \

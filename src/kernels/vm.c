@@ -11,7 +11,7 @@ static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
   bool linear = true, single = true;
   int64_t expected = 1;
   for (int i = rank - 1; i >= 0; i--) {
-    if (dims[i] == 0) return SN_ACCESS_LINEAR; /* never read: not even one element is there */
+    if (dims[i] == 0) return SN_ACCESS_LINEAR; /* empty: unlike a single value, it is never read */
     if (dims[i] != 1) {
       linear = linear && o->strides[i] == expected;
       single = single && o->strides[i] == 0;
@@ -21,7 +21,7 @@ static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
   return single ? SN_ACCESS_SINGLE : linear ? SN_ACCESS_LINEAR : SN_ACCESS_STRIDED;
 }
 
-/* Operands of a body cover outer dims, then those that strips walk. */
+/* Splits the strides of a body's operand: they cover the outer dims, then those that strips walk. */
 static void split_strides(const sn_vm_nest *nest, sn_operand *o, int64_t *outer) {
   int64_t strides[SN_MAX_RANK];
   memcpy(strides, o->strides, sizeof strides);
@@ -30,7 +30,8 @@ static void split_strides(const sn_vm_nest *nest, sn_operand *o, int64_t *outer)
   for (int i = 0; i < nest->rank; i++) o->strides[i] = strides[nest->outer_rank + i];
 }
 
-/* One place for all that strips walk from a point of the outer dims is a part of that shift. */
+/* An indexed load is no lookup if its index stays the same within a row: then the place that it gives
+ * is a part of the row's shift. */
 static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uint32_t slot,
                                 sn_vm_place *place) {
   sn_vm_operand out = {.at = *o, .slot = slot};
@@ -65,8 +66,8 @@ static bool is_kept(const sn_vm_source *source, uint32_t insn) {
   return false;
 }
 
-/* Marks what is the same along a row: 1, and 2 where something that changes reads it. A kept value
- * is written strip by strip, whatever it is made of. */
+/* Marks values that are the same along a row: with 1, and with 2 if they are read strip by strip. A
+ * kept value is written strip by strip, so it is not marked. */
 static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
                                  const sn_vm_source *source, uint8_t **out) {
   const sn_body *body = source->body;
@@ -113,7 +114,7 @@ static void assemble_leaf(sn_vm_code *code, const sn_body *body, uint32_t i) {
   }
 }
 
-/* Ops of a row's entry come first: they read no others. */
+/* Puts the ops that run when a row is entered first: they read no others. */
 static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body,
                               const uint8_t *same) {
   for (int lead = 1; lead >= 0; lead--) {
@@ -131,8 +132,8 @@ static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body
   return SN_OK;
 }
 
-/* The last op writes its strip straight to memory if that is all it is for. A copy of a loaded
- * value may still have to read what that memory held, so then nothing is written early. */
+/* Lets the last op write its strip straight to memory if it is stored contiguously. If a loaded value
+ * is stored unchanged, its strip may be that memory itself, so then nothing may be written early. */
 static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   code->direct_store = -1;
   if (code->n_ops == code->n_lead || code->n_keeps) return;
@@ -148,7 +149,7 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   }
 }
 
-/* After which instruction a strip is free again; n: never. */
+/* Finds after which instruction each strip is free again; n: never. */
 static void find_last_uses(const sn_vm_code *code, const sn_vm_source *source, uint32_t *last_use) {
   const sn_body *body = source->body;
   const uint32_t n = code->n_slots;
@@ -159,8 +160,9 @@ static void find_last_uses(const sn_vm_code *code, const sn_vm_source *source, u
   for (uint32_t i = 0; i < source->n_reductions; i++) last_use[source->reductions[i].insn] = n;
 }
 
-/* Strips whose contents live from the beginning on keep their place; those of ops and gathers are
- * given back after their last reader and taken again: bodies of a hundred ops stay in L1. */
+/* Gives each slot a place for its strip. Loads, constants and values that stay the same along a row
+ * have their own. Places of other ops are reused after the last reader: bodies of a hundred ops stay
+ * in L1. */
 static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_source *source,
                               const uint8_t *same) {
   const sn_body *body = source->body;
@@ -191,7 +193,7 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
     for (uint32_t k = 0; k < insn->n_args; k++) {
       const uint32_t x = insn->args[k];
       if (last_use[x] != i || body->insns[x].kind != SN_INSN_OP || same[x]) continue;
-      last_use[x] = n; /* an op may read one value twice: give it back once */
+      last_use[x] = n; /* an op may read one value twice, but its place is free only once */
       free_places[n_free++] = code->place[x];
     }
   }
@@ -268,7 +270,8 @@ static int64_t row_shift(const sn_vm_nest *nest, const int64_t *strides, int64_t
   return sn_offset_at(nest->outer, strides, nest->outer_rank, row);
 }
 
-/* Where in its index an operand is in the row; and, if it looks up nothing else there, the place. */
+/* Sets where the operand's index begins in the row; and, if the whole row has one place, adds that
+ * place to the operand's shift. */
 static void enter_lookup(const sn_vm_nest *nest, const sn_vm_operand *o, void *const *values,
                          int64_t row, int64_t *shift, int64_t *index_shift) {
   const sn_indexing *place = &o->place->at;
@@ -283,7 +286,7 @@ static int64_t shift_of(const sn_vm_code *code, const void *memory, uint32_t num
   return ((const int64_t *)(const void *)((const char *)memory + code->shift_offset))[number];
 }
 
-/* Where the operand begins: in the row that was entered, if there are rows. */
+/* Where the operand begins: in the row that was entered, if the code runs per row. */
 static int64_t offset_of(const sn_vm_code *code, const void *memory, const sn_vm_operand *o,
                          uint32_t number) {
   return o->at.offset + (code->nest.per_row ? shift_of(code, memory, number) : 0);
@@ -363,7 +366,7 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
     sn_gather_run(at->dtype, strip, from, 1, n);
 }
 
-/* Kept values are read, and written by the op that makes them, where the row keeps them. */
+/* Lets kept values be read in the row's memory for them, and written there by the op that makes them. */
 static void bind_kept(const sn_vm_code *code, void **slots, const sn_kept *kept, uint32_t n,
                       int64_t flat, const sn_vm_inputs *inputs) {
   for (uint32_t i = 0; i < n; i++)

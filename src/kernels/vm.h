@@ -3,15 +3,15 @@
  *   flat index over the body's space:  |....strip....|....strip....|..
  *   per strip:  loads -> op op op op (one SIMD kernel each) -> stores
  *
- * A strip is a flat range of the row-major space, whatever its dimensions; an operand that is
- * contiguous over the space is read and written in place, a single value is spread out once per
- * run, everything else is gathered run by run along the innermost dimension. All loads of a strip
+ * A strip is a flat range of the row-major space, whatever its dimensions. An operand that is
+ * contiguous over the space is read and written in place, a single value is spread over a strip once
+ * per run, everything else is gathered run by run along the innermost dimension. All loads of a strip
  * come before its stores, so an output may share memory with an input that is read at the same
  * places.
  *
- * The phases of a row group walk one row at a time: the body's space is the row, and what does not
- * change along it (totals, loads of one element, what is made of these alone) is computed once when
- * a row is entered and spread over a strip. */
+ * The phases of a row group walk one row at a time: the body's space is the row. Values that do not
+ * change along it (totals, loads of one element, ops on only such values) are computed once when a
+ * row is entered, and spread over a strip. */
 #ifndef SN_KERNELS_VM_H
 #define SN_KERNELS_VM_H
 
@@ -23,19 +23,19 @@ typedef enum sn_access {
   SN_ACCESS_LINEAR, /* contiguous over the space */
   SN_ACCESS_SINGLE, /* one element for all */
   SN_ACCESS_STRIDED,
-  SN_ACCESS_LOOKUP, /* at places that change from run to run */
+  SN_ACCESS_LOOKUP, /* indexed: at places that memory tells, which change along the space */
   SN_ACCESS_INDEX   /* no memory: offset + sum index * stride */
 } sn_access;
 
 typedef struct sn_vm_operand {
-  sn_operand at; /* strides over the dims that a strip walks */
-  int64_t outer[SN_MAX_RANK];
-  const struct sn_vm_place *place; /* of one that is indexed */
+  sn_operand at;                   /* strides over the dims that a strip walks */
+  int64_t outer[SN_MAX_RANK];      /* strides over the outer dims */
+  const struct sn_vm_place *place; /* of an indexed load */
   sn_access access;
-  uint32_t slot; /* instruction whose value it is */
+  uint32_t slot; /* the instruction whose value is loaded or stored */
 } sn_vm_operand;
 
-/* Of its index, too, strides over the dims that a strip walks, and outer ones. */
+/* What an indexed load looks up; the strides of its index are split in the same way. */
 typedef struct sn_vm_place {
   sn_indexing at;
   int64_t outer[SN_MAX_RANK];
@@ -57,7 +57,7 @@ typedef struct sn_vm_total {
   sn_dtype dtype;
 } sn_vm_total;
 
-/* What a body runs over: strips walk dims; a row group's phases enter each point of outer. */
+/* The space of a body: strips walk dims; a row group's phases enter each point of the outer dims. */
 typedef struct sn_vm_nest {
   bool per_row;
   int outer_rank, rank;
@@ -66,7 +66,7 @@ typedef struct sn_vm_nest {
 
 typedef struct sn_vm_code {
   const sn_strips *strips;
-  bool fused; /* which bits its functions have */
+  bool fused; /* whether its functions have the fused bits */
   sn_vm_nest nest;
   sn_vm_operand *loads, *stores;
   uint32_t n_loads, n_stores;
@@ -80,7 +80,7 @@ typedef struct sn_vm_code {
   uint32_t n_keeps;
   sn_kept *reads; /* kept slots that are read */
   uint32_t n_reads;
-  sn_vm_op *ops; /* the first n_lead ones once per row, for one element */
+  sn_vm_op *ops; /* the first n_lead of them run once per row, on one element */
   uint32_t n_ops, n_lead;
   sn_vm_total *spread; /* slots to be spread when a row is entered */
   uint32_t n_spread;
@@ -95,11 +95,11 @@ typedef struct sn_vm_code {
 
 /* Values that a strip reads beside memory. */
 typedef struct sn_vm_inputs {
-  const void *const *totals; /* not per row: per total its strip */
-  char *const *kept;         /* per kept slot the row's values */
+  const void *const *totals; /* per total: its strip; unused if the code runs per row */
+  char *const *kept;         /* per kept slot: the row's values */
 } sn_vm_inputs;
 
-/* Body to code, and what becomes of its values: stores, kept values, reductions. */
+/* What is assembled: a body, and the uses of its values: stores, kept values, reductions. */
 typedef struct sn_vm_source {
   const sn_body *body;
   const sn_store *stores;
@@ -118,7 +118,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm
  * per row, single values. values: base pointer of every buffer. */
 void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values);
 
-/* Per row: enters point `row` of the outer dims; totals[number] points to one value each. */
+/* Enters point `row` of the outer dims, if the code runs per row; totals[number] points to one value. */
 void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int64_t row,
                  const void *const *totals);
 

@@ -4,8 +4,7 @@
 
 struct sn_exchanges {
   const sn_program_code *program;
-  uint32_t *
-      needed; /* per step, and behind the last: how many exchanges must be over; they end in order */
+  uint32_t *needed;  /* per step, and behind the last: so many exchanges, in order, must be over */
   uint32_t *number;  /* per step: the number of its exchange, or SN_NONE */
   uint64_t *tickets; /* per exchange, of the run under way */
 };

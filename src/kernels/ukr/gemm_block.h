@@ -5,12 +5,12 @@
  *   REAL        float, double or uint32_t  SPLAT(x)         a VEC with x in every lane
  *   VEC, LANES  vector type, its length    MADD(x, y, sum)  sum + x * y: fused or not
  *
- * and, where multiply-adds take a factor from a lane, of COLUMN, which loads a column of A's panel
- * as (UNALIGNED) vectors, and LEFT(i), its element i.
+ * and, if the machine's multiply-adds take a factor from a lane, COLUMN, which loads a column of A's
+ * panel as (UNALIGNED) vectors, and LEFT(i), its element i.
  *
  * The MR * NV sums, one row of B and one splat of A must fit the vector registers: the loops over
  * them have constant bounds and vanish when compiled. The names are undefined again at the end. */
-#ifndef UNROLL /* steps of k, 1: for compilers that do better themselves */
+#ifndef UNROLL /* steps of k; 1 leaves it to compilers that unroll better themselves */
 #define UNROLL 1
 #endif
 #ifndef COLUMN
@@ -67,7 +67,7 @@ INLINE void FORM(_panel)(ptrdiff_t k, const REAL *a, const REAL *b, REAL *c, ptr
     COLUMN
     STEP(LEFT);
     a += MR;
-    /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
+    /* makes the pointers move, instead of p being scaled and added at each use: 7% in WebAssembly */
     __asm__("" : "+r"(a), "+r"(b));
   }
   FORM(_finish)(acc, c, ldc, first, rows, count);
@@ -88,7 +88,7 @@ INLINE void FORM(_runs)(ptrdiff_t k, const ptrdiff_t *run, const REAL *b, REAL *
   FORM(_finish)(acc, c, ldc, first, rows, count);
 }
 
-/* Of fewer rows a multiple of four is computed: code of its own for each. */
+/* Computes only 4 or 8 rows if there are no more, each by code of its own. */
 #define DISPATCH(sums)                        \
   do {                                        \
     if (MR > 4 && rows <= 4)                  \

@@ -1,11 +1,11 @@
-/* gemm_ref.c - the definition of the micro-kernel (contract in ukr.h), in an odd shape on purpose:
- * it shares no divisor with any vector length, so blocking and packing are tried with panels that
- * no SIMD kernel would show them. And in the shapes of kernels made at run time, to stand in for
- * them. */
+/* gemm_ref.c - reference micro-kernels, which define the contract of ukr.h. One shape is odd on
+ * purpose: it shares no divisor with any vector length, so blocking and packing are tested with panels
+ * that no SIMD kernel has. The other shapes are those of kernels made at run time, which these replace
+ * where they cannot be made. */
 #include "kernels/ukr/ukr.h"
 
-/* Both forms: a panel is one run of k elements in each row, mr apart. Code of its own for each shape would be much to
- * download, for kernels that only stand in. */
+/* Both forms: a panel is one run of k elements in each row, mr apart. All shapes share one function, as code of its own for
+ * each would be much to download for kernels that only stand in. */
 #define DEFINE_SUMS(name, real, PRODUCT)                                                          \
   static __attribute__((noinline)) void sums_##name(int mr, int nr, bool lists, ptrdiff_t k,      \
                                                     const void *a, const real *b, real *c,        \

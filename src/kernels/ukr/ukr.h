@@ -9,23 +9,23 @@
  *
  *   order      every sum starts at +0 and takes its products in order of p, one rounding for each
  *              multiply and each add; fused kernels round once for both. So an element has the same
- *              bits in every unfused kernel, wherever in a tile it stands. int32 wraps; its kernels
- *              are never fused, as nothing is rounded
+ *              bits in every unfused kernel, wherever in a tile it is. int32 wraps; its kernels
+ *              count as not fused, as nothing is rounded
  *   alignment  a and b: 64 bytes at the start of the panel buffers, panels themselves need only the
  *              alignment of NR elements (b) or of one element (a); c: one element
  *   aliasing   none of a, b, c overlap
- *   edges      1 <= rows <= MR: C has these rows of A's panel alone. What stands in the others is
- *              read or not, and of no effect. Columns: panels are padded, C has all NR of them
+ *   edges      1 <= rows <= MR: C has only these rows of A's panel. The others may be read, but have
+ *              no effect. Columns: panels are padded, and C has all NR columns
  *   k >= 0
  *
- * Bytes. Of kernels for int8 and uint8 an element of 32 bits holds so many terms (`together`), those of lower p in its lower
- * bits: 2 int16 each, or 4 bytes, which are uint8 in A and int8 in B. Its product is the sum of theirs, exact in int32. Their
- * rows are always packed.
+ * Bytes. In kernels for int8 and uint8, an element of 32 bits holds several terms (`together`), those of lower p in its lower
+ * bits: 2 int16, or 4 bytes, which are uint8 in A and int8 in B. The product of two elements is the sum of the products of
+ * their terms, exact in int32. Their rows are always packed.
  *
- * Rows. A left side whose rows lie along k need not be packed: run_rows is the same kernel with a
- * list of runs of k in the place of A's panel, whose lengths add up to k. A run is
- * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, and the address of the run's first
- * element in each of the MR rows, of any row where there is none. A word 0 ends the list.
+ * Rows. A left side whose rows are contiguous along k need not be packed: run_rows is the same kernel
+ * with a list of runs in place of A's panel; the lengths of the runs add up to k. A run is
+ * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, then for each of the MR rows the address of
+ * the run's first element; rows that do not exist repeat any other. A word 0 ends the list.
  *
  * Micro-kernels never allocate, lock or check. */
 #ifndef SN_KERNELS_UKR_H
@@ -49,7 +49,7 @@ typedef struct sn_gemm_ukr {
   sn_dtype dtype;
   int mr, nr;
   bool fused;   /* multiply-add with one rounding: not for deterministic programs */
-  int together; /* terms in an element: 1; of bytes 2 or 4 */
+  int together; /* terms in an element: 1; 2 or 4 for bytes */
 } sn_gemm_ukr;
 
 #define SN_GEMM_MOST_TOGETHER 4
@@ -58,12 +58,12 @@ typedef struct sn_gemm_ukr {
  * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
   sn_gemm_ukr ukr[3];       /* SN_F32, SN_F64, SN_I32 */
-  sn_gemm_ukr pairs, fours; /* of bytes; fours.run is NULL where there is none */
+  sn_gemm_ukr pairs, fours; /* for bytes; fours.run is NULL if there is none */
   void *module;             /* NULL: there are none */
   bool (*ready)(const void *module);
 } sn_gemm_run_time;
 
-/* One of the registry in that shape, not fused. */
+/* A kernel of the registry in the same shape, which is not fused. */
 const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of);
 
 /* Later rows are faster: registry_*.c, one file per platform. */
@@ -93,7 +93,7 @@ extern const size_t sn_gemm_ukr_count;
   ROW(GENERIC, F64, 1, 4, 4, false, sn_gemm_f64_4x4__vec128) \
   ROW(GENERIC, I32, 1, 4, 8, false, sn_gemm_i32_4x8__vec128)
 
-/* The definition, in the shapes of kernels that are made at run time. */
+/* Reference kernels, in the shapes of the kernels that are made at run time. */
 #define SN_GEMM_UKR_STAND_IN_ROWS(ROW)                      \
   ROW(GENERIC, F32, 1, 6, 8, false, sn_gemm_f32_6x8__ref)   \
   ROW(GENERIC, F64, 1, 6, 4, false, sn_gemm_f64_6x4__ref)   \
@@ -103,7 +103,7 @@ extern const size_t sn_gemm_ukr_count;
   ROW(GENERIC, I32, 2, 4, 8, false, sn_gemm_pairs_4x8__ref) \
   ROW(GENERIC, I32, 4, 6, 8, false, sn_gemm_fours_6x8__ref)
 
-/* With the definition before them, which is never chosen then: for tests. */
+/* All of these. The reference kernels come first, so later rows are always preferred to them: they are for tests. */
 #define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                    \
   ROW(GENERIC, F32, 1, 3, 5, false, sn_gemm_f32_3x5__ref) \
   ROW(GENERIC, F64, 1, 3, 5, false, sn_gemm_f64_3x5__ref) \
