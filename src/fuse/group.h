@@ -131,7 +131,7 @@ typedef enum sn_limited {
   SN_LIMITED_TERMS    /* the one over the terms of its sums, a contraction's k */
 } sn_limited;
 
-#define SN_MAX_TOTALS 16 /* of a row group */
+#define SN_MAX_TOTALS 16 /* most totals of a row group */
 #define SN_MAX_KEPT 16
 
 /* A value that is costly to make again: later phases read it as SN_INSN_KEPT `slot`. */

@@ -17,7 +17,7 @@
 typedef struct row_member {
   sn_id id;
   bool element;   /* computed per element, not per row */
-  uint32_t phase; /* that computes an element; from which on a value per row can be read */
+  uint32_t phase; /* of an element: that computes it; of a value per row: first that can read it */
   uint32_t total; /* number of a reduction's total, or SN_NONE */
   uint32_t slot;  /* in which it is kept, or SN_NONE */
   uint32_t cost;  /* flops and loads to make it again */

@@ -461,7 +461,7 @@ static sn_status place(state *s, sn_id id) {
   if (s->views[id].frame != SN_NONE || s->views[id].is_load) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
-  if (kind == SN_CLASS_RESULT) { /* of the set that makes it */
+  if (kind == SN_CLASS_RESULT) { /* it is in the set of the op that makes it */
     s->set_of[id] = s->set_of[*x];
     s->sets[s->set_of[id]].n_nodes++;
     return SN_OK;

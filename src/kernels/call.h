@@ -35,7 +35,7 @@ typedef struct sn_blocks_plan {
   bool tiles;         /* x has more rows, and code made at run time multiplies tiles */
   bool halves;        /* x has totals of half parts, too */
   sn_quant_form form; /* of x for code made at run time, or that of `kernels` where there is none */
-  int64_t unit;       /* rows of blocks */
+  int64_t unit;       /* rows of blocks of a unit */
   /* in shared memory: scales of x, behind its numbers; its bytes, the first ones if `kernels` read bytes */
   size_t scales_offset, bytes_offset;
   size_t unpacked_scales_offset; /* of a tile, in worker memory behind its numbers */
@@ -62,7 +62,7 @@ typedef struct sn_call_site {
 void sn_gather_lines(const sn_call_site *site);
 void sn_scatter_lines(const sn_call_site *site);
 void sn_scan_lines(const sn_call_site *site);
-void sn_sort_line(const sn_call_site *site); /* of width 1 */
+void sn_sort_line(const sn_call_site *site); /* a site of width 1 */
 
 /* Copies `width` lines of n elements of a dtype. */
 void sn_copy_lines(sn_dtype dtype, const sn_lines *from, const sn_lines *to, int64_t n,

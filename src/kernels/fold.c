@@ -46,6 +46,7 @@ void sn_block_strip(sn_block_fold *f, const void *strip, int64_t n) {
 }
 
 void sn_block_end(sn_block_fold *f, void *item) {
-  if (f->counter.count != 1) sn_counter_finish(&f->counter, f->lanes); /* of one they are there */
+  if (f->counter.count != 1)
+    sn_counter_finish(&f->counter, f->lanes); /* one strip: lanes has all */
   f->counter.plan->collapse(item, f->lanes);
 }

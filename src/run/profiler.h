@@ -2,7 +2,7 @@
  *
  * Everything is allocated at start and at registration, on the API thread. While programs run, each
  * worker appends to its own spans; only the thread that drives a run updates the sums and the spans of
- * runs, and only the API thread those of compiles. So no thread writes what another one does. */
+ * runs, and only the API thread those of compiles. So no two threads write the same data. */
 #ifndef SN_RUN_PROFILER_H
 #define SN_RUN_PROFILER_H
 

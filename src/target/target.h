@@ -15,13 +15,13 @@
 #define SN_NO_LIMIT UINT32_MAX
 
 typedef struct sn_target_limits {
-  uint32_t dtypes;       /* that it has, a bit each (1 << sn_dtype); others are refused */
+  uint32_t dtypes;       /* the dtypes it has, a bit (1 << sn_dtype) each; others are refused */
   uint32_t nodes;        /* most nodes of a kernel over many points */
   uint32_t scalar_nodes; /* of a kernel over a single point, which is straight-line code */
   uint32_t operands;     /* most loads of a kernel; not limited over a single point */
   uint32_t buffers;      /* most buffers that a kernel reads and writes, or SN_NO_LIMIT */
-  int64_t local_bytes; /* of a task's own memory: for kept rows and a chain's local values; or 0 */
-  int64_t tile_rows;   /* rows of a task, if chains go through tiles of columns; or 0 */
+  int64_t local_bytes;   /* a task's own memory, for kept rows and a chain's local values; or 0 */
+  int64_t tile_rows;     /* rows of a task, if chains go through tiles of columns; or 0 */
   size_t store_bytes; /* of the smallest store: smaller elements are stored as whole buffers only */
   size_t alignment;   /* of each buffer, in bytes */
 } sn_target_limits;
@@ -32,7 +32,7 @@ typedef struct sn_product_costs {
   int64_t right_bytes; /* most bytes of a row of a tile */
   int64_t depth;       /* most terms that are packed at a time, as whole sums */
   int64_t flatness;    /* columns per row of a tile where both sides are packed beforehand */
-  double task_flops;   /* that pay for a task's dispatch and the packing that it does not share */
+  double task_flops;   /* of a task that pay for its dispatch and the packing it does not share */
   double shared_task_flops; /* the same where it shares all packing */
   double direct_task_flops; /* the same where nothing is packed */
 } sn_product_costs;
@@ -48,17 +48,16 @@ typedef struct sn_target_costs {
   int64_t gathered_row;    /* least points of a scatter's rows for which their sums are gathered */
   int64_t lookup_row; /* least elements of a gather's rows that its readers look up themselves */
   int64_t prologue_points; /* most points of a map that runs as a product's prologue */
-  int64_t added_terms;  /* of a sum whose terms lie together: up to so many are added one by one */
+  int64_t added_terms;     /* of a sum: up to so many adjacent terms are added one by one */
   double product_terms; /* multiply-adds that outweigh one more product and its result in parts */
   int64_t scalar_elements; /* of a value: up to so many, scalars are quicker than vectors */
   /* work against memory, in flops per element */
   uint32_t again_flops; /* up to so many, other kernels make a value again instead of reading it */
   uint32_t kept_flops;  /* up to so many, a later phase of a row makes it again: it is not kept */
-  uint32_t
-      load_flops;    /* from so many on, a value is worth a place in memory, or in a loop's stack */
-  double byte_flops; /* that take as long as moving a byte from memory or to it */
+  uint32_t load_flops;  /* from so many on, a value is worth memory, or a place on a loop's stack */
+  double byte_flops;    /* flops that take as long as moving a byte from or to memory */
   double argument_flops; /* in all: from so many on, a value is worth one more argument of a run */
-  double kernel_flops; /* that beginning a kernel costs: loops with less work become one function */
+  double kernel_flops;   /* worth of beginning a kernel: loops with less work become one function */
   /* products that are made again because their uses are far apart */
   size_t remade_bytes;  /* least bytes of the result */
   int64_t remade_terms; /* most terms of a sum */
@@ -66,7 +65,7 @@ typedef struct sn_target_costs {
   size_t chain_bytes;   /* least bytes that one has to keep out of memory */
   int64_t chain_points; /* least points of a map or row group with which one begins */
   /* blocks of rows of a chain */
-  size_t block_bytes;  /* that stay in cache, beside what each block walks through */
+  size_t block_bytes;  /* of a block's values that stay in cache beside what it walks through */
   int64_t block_rows;  /* least rows that make up for walking through it */
   int64_t least_rows;  /* a block shrinks down to so many where blocks would be too few otherwise */
   int64_t row_unit;    /* a block has a multiple of so many rows */
@@ -77,8 +76,8 @@ typedef struct sn_target_costs {
   double segment_work;                                   /* multiply-adds that are worth a task */
   sn_product_costs product;
   /* work for many, in nanoseconds by the costs of ops; no bit depends on it */
-  double worker_ns; /* of work that is worth one more worker */
-  double chunk_ns;  /* of a chunk so long that handing it out costs nothing beside it */
+  double worker_ns; /* work that pays for one more worker */
+  double chunk_ns;  /* work of a chunk beside which handing it out costs nothing */
 } sn_target_costs;
 
 typedef struct sn_target {

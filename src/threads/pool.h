@@ -42,8 +42,8 @@ void sn_pool_destroy(sn_env *env, sn_pool *pool);
 int sn_pool_workers(const sn_pool *pool);     /* workers that are up, caller included */
 int sn_pool_max_workers(const sn_pool *pool); /* as asked at creation */
 
-/* fn over [0, units) in chunks of grain (>= 1) units on at most `workers` workers. Work of one
- * chunk, or of one worker, stays on the caller and touches nobody. Returns when no living worker is
+/* Runs fn over [0, units) in chunks of grain (>= 1) units on at most `workers` workers. Work of one
+ * chunk, or for one worker, stays on the caller and involves no other. Returns when no living worker is
  * inside fn: SN_OK, or SN_ERR_WORKER when a worker died meanwhile or before (see sn_pool_revive);
  * then some units may not have been computed. Never allocates. */
 sn_status sn_pool_run(sn_pool *pool, sn_pool_fn *fn, void *arg, int64_t units, int64_t grain,

@@ -46,7 +46,7 @@ struct sn_pool {
   void *arg;
   int64_t units;
   int64_t grain;
-  int shares;                          /* of the chunks: consecutive ones, one share a worker */
+  int shares;                          /* of consecutive chunks, one for each worker */
   int64_t share_chunks, longer_shares; /* the first longer_shares of them have one chunk more */
   _Alignas(SN_CACHE_LINE) _Atomic bool lost; /* a thread died since the last revival */
   _Atomic int workers_up;                    /* worker 0 included */
