@@ -271,7 +271,7 @@ static bool same_domain(const state *s, sn_id a, sn_id b) {
          x.outer_rank == y.outer_rank && sn_same_dims(&x.shape, &y.shape);
 }
 
-/* What the union of sets, and of node id with them, would be. */
+/* The union of some sets and a node, before it is decided to make it. */
 typedef struct merger {
   uint32_t joined[MAX_STACK], n_joined;
   bool points; /* everything in it has one element */

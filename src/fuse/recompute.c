@@ -42,7 +42,7 @@ static bool is_inner(const again_state *s, sn_id id, sn_id x) {
   return p->set[x] != SN_NONE && p->set[x] == p->set[id] && !s->stored[x];
 }
 
-/* What id is made from, through one more op if need be. */
+/* The values in memory, or constants, from which a node can be made, through one more op if need be. */
 typedef struct sources {
   sn_id x[MAX_SOURCES];
   uint32_t n;
