@@ -1,5 +1,5 @@
-/* access.c - one vector of four elements between memory and registers, whole, in part or element by
- * element. Nothing is touched but the elements themselves. */
+/* access.c - moves one vector of four elements between memory and registers: whole, in part or element
+ * by element. It accesses no byte of memory outside of these elements. */
 #include "jit/access.h"
 
 static int32_t item_bytes(const sn_leaf *leaf) { return (int32_t)sn_dtype_bytes(leaf->dtype); }
@@ -12,14 +12,14 @@ static bool index_changes(const sn_walk *k, const sn_leaf *leaf) {
   return leaf->lookup.length && k->leaves[leaf->lookup.index].level == 2;
 }
 
-/* Whether four places are found at once, before the elements are loaded one by one. */
+/* Whether four lookups are computed in one vector (find_places) before the elements are loaded one by one. */
 static bool finds_places(const sn_walk *k, const sn_leaf *leaf) {
   const sn_leaf *index = &k->leaves[leaf->lookup.index];
   return k->copy == SN_COPY_FULL && index_changes(k, leaf) &&
          index->step == (int32_t)sizeof(int32_t) && !index_changes(k, index);
 }
 
-/* Pushes the address of the element, but for the immediate that is returned. */
+/* Pushes the address of lane `lane`'s element, less the offset that it returns as an immediate. */
 static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
   const int32_t delta = delta_of(k, leaf, lane);
   const bool found = finds_places(k, leaf);
@@ -38,7 +38,7 @@ static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, uint32_t lan
   return leaf->offset;
 }
 
-/* if (place op bound) place = value */
+/* Opens if (place op bound) { */
 static void bend(const sn_walk *k, sn_wasm_op op, int32_t bound) {
   sn_emit_get(k->w, k->place);
   sn_emit_i32(k->w, bound);
@@ -51,7 +51,7 @@ void sn_access_find_place(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) 
   const uint32_t offset = push_address(k, &k->leaves[lookup->index], lane);
   sn_emit_memory(k->w, SN_WASM_i32_load, offset);
   sn_emit_set(k->w, k->place);
-  bend(k, SN_WASM_i32_lt_s, 0); /* from the end on */
+  bend(k, SN_WASM_i32_lt_s, 0); /* it counts from the end */
   sn_emit_add(k->w, k->place, lookup->length);
   sn_emit(k->w, SN_WASM_end);
   bend(k, SN_WASM_i32_lt_s, 0);
@@ -68,7 +68,8 @@ void sn_access_find_place(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) 
   sn_emit_set(k->w, k->place);
 }
 
-/* Of a partial vector's lane: whether it is there. Returns the blocks that are opened. */
+/* In a partial vector, makes the code for this and later lanes conditional on count > lane. Returns the number of blocks
+ * opened. */
 static int open_lane(const sn_walk *k, uint32_t lane) {
   if (k->copy != SN_COPY_PARTIAL || lane == 0) return 0;
   sn_emit_get(k->w, k->count);
@@ -84,16 +85,16 @@ static void close_lanes(const sn_walk *k, int opened) {
 
 static const uint64_t zeros[2], byte_ones[2] = {0x0101010101010101u, 0x0101010101010101u};
 
-/* The low bytes of 32-bit lanes. */
+/* A shuffle that gathers the low bytes of 32-bit lanes. */
 static const uint8_t low_bytes[16] = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
 
-/* Elements of one or two bytes are 32-bit lanes here: bools masks, all else bits as strips have
- * them. */
+/* Elements of one or two bytes are 32-bit lanes in registers: bools as masks, all others with the
+ * bits that strips have. */
 static bool is_narrow(const sn_leaf *leaf) { return item_bytes(leaf) < 4; }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
 
-/* The lowest four narrow elements to lanes. */
+/* Widens the lowest four narrow elements of the vector on the stack to 32-bit lanes. */
 static void spread(sn_wasm *w, const sn_leaf *leaf) {
   const bool sign = sn_dtype_table[leaf->dtype].least < 0;
   if (item_bytes(leaf) == 1)
@@ -117,7 +118,7 @@ static void load_splat(const sn_walk *k, const sn_leaf *leaf, uint32_t local) {
 
 static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_load32_zero,
-                                   [2] = SN_WASM_i32x4_load16x4_u, /* spread already */
+                                   [2] = SN_WASM_i32x4_load16x4_u, /* widens, too */
                                    [4] = SN_WASM_v128_load,
                                    [8] = SN_WASM_v128_load};
   const uint32_t offset = push_address(k, leaf, 2 * half);
@@ -159,14 +160,14 @@ static void constant_of(sn_wasm *w, int32_t value) {
   sn_emit_16(w, SN_WASM_v128_const, (const int32_t[4]){value, value, value, value});
 }
 
-/* k->places becomes the bytes that the leaf's lookup adds for each of four indices that lie together. */
+/* Sets k->places to the bytes that the leaf's lookup adds for each of four contiguous indices. */
 static void find_places(const sn_walk *k, const sn_leaf *leaf) {
   const sn_lookup *lookup = &leaf->lookup;
   sn_wasm *w = k->w;
   const uint32_t offset = push_address(k, &k->leaves[lookup->index], 0);
   sn_emit_memory(w, SN_WASM_v128_load, offset);
   sn_emit_index(w, SN_WASM_local_tee, k->places);
-  constant_of(w, lookup->length); /* below 0: from the end on */
+  constant_of(w, lookup->length); /* added to negative indices, which count from the end */
   sn_emit_get(w, k->places);
   constant_of(w, 0);
   sn_emit(w, SN_WASM_i32x4_lt_s);
@@ -200,7 +201,7 @@ static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uin
   sn_emit_set(k->w, local);
 }
 
-/* The numbers pointer + step * (shift + 0, 1, 2, 3). */
+/* Loads the numbers pointer + step * (shift + 0, 1, 2, 3), converted to the leaf's dtype. */
 static void load_index(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   sn_wasm *w = k->w;
   const sn_walker *walker = &k->walkers[leaf->walker];
@@ -244,7 +245,7 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* What is on the stack, as memory has it. */
+/* Turns the vector on the stack into what memory holds: the mask of a bool into 0 or 1. */
 static void as_stored(sn_walk *k, const sn_leaf *leaf) {
   if (leaf->dtype != SN_BOOL) return;
   sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
@@ -265,7 +266,7 @@ static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec n
     if (bytes)
       sn_emit_16(k->w, SN_WASM_i8x16_shuffle, low_bytes);
     else
-      sn_emit(k->w, SN_WASM_i16x8_narrow_i32x4_u); /* bits without a sign above them */
+      sn_emit(k->w, SN_WASM_i16x8_narrow_i32x4_u); /* saturates nothing: lanes are below 2^16 */
     sn_emit_lane_memory(k->w, bytes ? SN_WASM_v128_store32_lane : SN_WASM_v128_store64_lane, offset,
                         0);
   } else {
@@ -273,7 +274,7 @@ static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec n
   }
 }
 
-/* Of the vector on the stack, above its address. */
+/* Stores one lane of the vector on the stack to the address below it. */
 static void emit_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint32_t offset) {
   static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_store8_lane,
                                    [2] = SN_WASM_v128_store16_lane,

@@ -30,7 +30,8 @@ sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims)
   return sn_arena_alloc(j->arena, total_count(g), sizeof *j->totals, (void **)&j->totals);
 }
 
-/* A dim that was dropped because it has size 1 has stride 0 wherever that is read. */
+/* A group has no reduced dims if all had size 1 and were dropped. The one of size 1 that stands in for them uses stride
+ * space_rank of operands, which is 0. */
 sn_status sn_jit_space_then_reduced(sn_jit *j) {
   const sn_group *g = j->kernel->group;
   const int reduced = g->reduced_rank ? g->reduced_rank : 1;
@@ -57,7 +58,7 @@ typedef struct merging {
   bool all;
 } merging;
 
-/* Of post alone: what phases read is walked by others. */
+/* Looks at operands of post only: the phases have walks of their own. */
 static sn_status check_post(void *user, const sn_touch *touch) {
   merging *m = user;
   const bool post = touch->group == m->group && touch->body == &m->group->post;
@@ -90,7 +91,7 @@ int sn_jit_merge_space(const sn_group *g, int *pick, int64_t *dims) {
   return rank;
 }
 
-/* Numbers of an index are int32 in emitted code. */
+/* Whether all numbers of an iota are int32, as emitted code has them. */
 static bool fits(const sn_jit *j, const sn_operand *o) {
   int64_t low = o->offset, high = o->offset;
   for (int i = 0; i < j->kernel->group->space_rank + j->kernel->group->reduced_rank; i++) {
@@ -100,7 +101,7 @@ static bool fits(const sn_jit *j, const sn_operand *o) {
   return low >= INT32_MIN && high <= INT32_MAX;
 }
 
-/* Positions and the bytes that they add are int32, too. */
+/* Whether the positions of a lookup and the bytes that they add are int32, too. */
 static bool suits_lookup(const sn_operand *o) {
   const sn_indexing *at = o->indexing;
   const int64_t stride = at->stride < 0 ? -at->stride : at->stride;
@@ -133,7 +134,7 @@ static sn_vec_value read_insn(sn_jit *j, const sn_body *body, const sn_insn *ins
                                     : sn_jit_operand(j, &body->operands[number]));
 }
 
-/* Whether a float is cast back to float32 that was cast from it. */
+/* Whether insn casts a small float back to float32 that was cast from float32: together a rounding. */
 static bool casts_back(const sn_body *body, const sn_insn *insn) {
   const sn_insn *from = &body->insns[insn->args[0]];
   return insn->op == SN_OP_astype && insn->dtype == SN_F32 && from->kind == SN_INSN_OP &&

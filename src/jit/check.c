@@ -1,6 +1,6 @@
-/* check.c - holds what is emitted against wasm_ops.def: a stack of types beside the code, a frame
- * for every open block. Nothing but sn_wasm.check leads here, so a module for pages is built
- * without it: the tests and the hostile build have checked the same sources. */
+/* check.c - checks emitted code against wasm_ops.def, with a stack of operand types and a frame for
+ * every open block. Only sn_wasm.check refers to this file, and release builds leave that NULL, so the
+ * linker drops it: the tests and the hostile build have checked the same sources. */
 #include <string.h>
 
 #include "jit/emit.h"

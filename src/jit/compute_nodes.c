@@ -1,13 +1,13 @@
-/* compute_nodes.c - a function of math/ over a strip: its vector nodes, computed one after the other
- * instead of emitted. WebAssembly has no other strips of these functions, or a page would download
- * them twice, as code that appends nodes and as vectors. They compute what no code is there for:
- * none was asked for, the engine refuses it, or it is not done with it yet.
+/* compute_nodes.c - computes a function of math/ over a strip by interpreting its vector nodes instead
+ * of emitting them. This is the only strip that WebAssembly has of these functions: otherwise a page
+ * would download them twice, as code that appends nodes and as vector code. It runs when a kernel has
+ * no emitted code: none was asked for, the engine refused it, or is still compiling it.
  *
- *   nodes:    input   x * c   round   ...   result      of a piece of the strip, whole vectors
- *   places:     0       1       1             0         taken again from the last reader on
+ *   nodes:    input   x * c   round   ...   result      each over a piece of the strip, in whole vectors
+ *   places:     0       1       1             0         buffers; one is reused after its last reader
  *
- * Nothing is allocated: the most that a row of ops.def needs is a constant here, which a test holds
- * against all rows. */
+ * Nothing is allocated: arrays have constant bounds, which a test compares with the needs of every row
+ * of ops.def. */
 #include "jit/expand.h"
 #include "jit/lane_words.h"
 #include "kernels/simd.h"
@@ -15,9 +15,9 @@
 
 enum {
   MOST_NODES = 640,
-  TABLE = 2048, /* more than twice as many */
+  TABLE = 2048, /* more than twice MOST_NODES, so that the hash table never grows */
   MOST_PLACES = 40,
-  PIECE = 32, /* vectors */
+  PIECE = 32, /* vectors per piece */
   PIECE_BYTES = PIECE * SN_SIMD_BYTES
 };
 
@@ -35,7 +35,7 @@ static bool has_place(const sn_vec_node *node) {
   return node->uses && node->kind != SN_VEC_CONST && node->kind != SN_VEC_RARE;
 }
 
-/* The last reader of each node: what comes first is seen last. */
+/* last[x] = the last node that reads x. The result is read at the end. */
 static void find_readers(const function *f, sn_vec *last) {
   for (sn_vec i = 1; i < f->list.n_nodes; i++)
     for (uint32_t k = 0; f->nodes[i].uses && k < f->nodes[i].n_args; k++)
@@ -43,7 +43,7 @@ static void find_readers(const function *f, sn_vec *last) {
   last[f->result] = MOST_NODES;
 }
 
-/* A node may take the place of its argument: it reads a vector before it writes that vector. */
+/* Gives nodes their places. A node may take the place of an argument, since it reads each vector before it writes it. */
 static void find_places(function *f) {
   sn_vec last[MOST_NODES] = {0};
   uint8_t free_places[MOST_PLACES], n_free = 0;
@@ -54,7 +54,7 @@ static void find_places(function *f) {
     for (uint32_t k = 0; node->uses && k < node->n_args; k++) {
       const sn_vec x = node->args[k];
       if (last[x] != i || !has_place(&f->nodes[x])) continue;
-      last[x] = 0; /* it may be read twice */
+      last[x] = 0; /* so that its place is freed once, even if the node reads it twice */
       free_places[n_free++] = f->place[x];
     }
     if (has_place(node)) f->place[i] = free_places[--n_free];
@@ -63,7 +63,7 @@ static void find_places(function *f) {
 
 static void make(function *f, sn_op op, sn_dtype dtype, bool fused) {
   memset(f->table, 0, sizeof f->table);
-  f->nodes[0] = (sn_vec_node){.kind = SN_VEC_CONST}; /* an argument that a node does not have */
+  f->nodes[0] = (sn_vec_node){.kind = SN_VEC_CONST}; /* stands for arguments that a node does not have */
   f->list = (sn_vecs){.target = {.relaxed = fused, .split_minmax = true},
                       .nodes = f->nodes,
                       .n_nodes = 1,
@@ -79,7 +79,7 @@ static void make(function *f, sn_op op, sn_dtype dtype, bool fused) {
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-/* Up to three arguments of a node; those of step 0 are one vector. */
+/* Up to three arguments of a node; one with step 0 is a constant, the same vector for the whole piece. */
 typedef struct operands {
   const vu32 *at[3];
   int step[3];
@@ -149,7 +149,8 @@ static bool is_empty(const vu32 *mask, int n) {
   return true;
 }
 
-/* Inputs are in their places already. What is behind an empty mask is left out. */
+/* Computes all nodes for a piece of n vectors; inputs are in their places already. A region whose mask is empty is skipped:
+ * its RARE_END is then its argument b. */
 static void compute_all(const function *f, places *p, int n) {
   for (sn_vec i = 1; i < f->list.n_nodes; i++) {
     const sn_vec_node *node = &f->nodes[i];

@@ -29,7 +29,7 @@ static void put_u32(sn_wasm *w, sn_wasm_bytes *b, uint32_t value) {
   put_byte(w, b, value);
 }
 
-/* Ends when the rest is the sign of the last group of 7 bits. */
+/* Signed LEB128: ends when the remaining bits all equal the sign bit of the last group of 7. */
 static void put_s32(sn_wasm *w, sn_wasm_bytes *b, int32_t value) {
   for (;;) {
     const uint32_t group = (uint32_t)value & 0x7f;
@@ -59,7 +59,7 @@ void sn_emit(sn_wasm *w, sn_wasm_op op) { put_op(w, op, 0); }
 
 void sn_emit_index(sn_wasm *w, sn_wasm_op op, uint32_t number) {
   put_op(w, op, number);
-  put_u32(w, &w->body, number); /* a lane is one byte below 128: the same */
+  put_u32(w, &w->body, number); /* a lane is a plain byte, and below 128 that is the same as LEB128 */
 }
 
 void sn_emit_i32(sn_wasm *w, int32_t value) {
@@ -123,7 +123,7 @@ uint32_t sn_wasm_local(sn_wasm *w, sn_wasm_type type) {
   return (uint32_t)w->locals.used - 1;
 }
 
-/* Runs of locals of one type: how many and which. */
+/* Writes the locals behind the parameters as runs of one type (length, type). Returns the number of runs. */
 static uint32_t put_locals(sn_wasm *w, sn_wasm_bytes *to) {
   uint32_t runs = 0;
   for (size_t i = w->n_params, end; i < w->locals.used; i = end) {
@@ -159,7 +159,7 @@ static void put_name(sn_wasm *w, sn_wasm_bytes *to, const char *name) {
   put(w, to, name, strlen(name));
 }
 
-/* Type i: i parameters. */
+/* Type i is the function type with i parameters. */
 static void put_types(sn_wasm *w, sn_wasm_bytes *to) {
   put_u32(w, to, SN_WASM_MAX_PARAMS + 1);
   for (uint32_t i = 0; i <= SN_WASM_MAX_PARAMS; i++) {
@@ -170,7 +170,7 @@ static void put_types(sn_wasm *w, sn_wasm_bytes *to) {
   }
 }
 
-/* Memory of any size; a shared one has to name its largest. */
+/* Imports a memory of any size. The format requires a maximum for a shared one. */
 static void put_import(sn_wasm *w, sn_wasm_bytes *to) {
   put_u32(w, to, 1);
   put_name(w, to, "env");

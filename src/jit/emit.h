@@ -4,9 +4,9 @@
  *   at last sn_wasm_finish. Function i is exported under its number in decimal.
  *
  * The module imports the memory "env" "memory" and nothing else. Functions take int32 parameters
- * and return nothing. Emitting never fails: the first failure is kept in status, returned by
- * sn_wasm_finish. With `check` every instruction's operand types are held against its row in
- * wasm_ops.def (check.c), and a misuse is such a failure. */
+ * and return nothing. No emitting function returns an error: the first failure is kept in `status`
+ * and returned by sn_wasm_finish. With `check` the operand types of every instruction are compared
+ * with its row in wasm_ops.def (check.c); a mismatch is such a failure. */
 #ifndef SN_JIT_EMIT_H
 #define SN_JIT_EMIT_H
 
@@ -55,27 +55,27 @@ typedef struct sn_wasm_bytes {
 #define SN_WASM_MAX_PARAMS 12
 
 typedef struct sn_wasm_frame { /* an open block */
-  uint32_t height;             /* of the stack below it */
-  bool dead;                   /* behind a br or return: anything goes */
+  uint32_t height;             /* operands on the stack when it was opened */
+  bool dead;                   /* after a br or return: operands are not checked */
 } sn_wasm_frame;
 
 typedef struct sn_wasm {
   sn_arena *arena;
   sn_status status;
   bool shared_memory;
-  sn_wasm_bytes code, signatures; /* finished functions; their numbers of parameters */
+  sn_wasm_bytes code, signatures; /* finished functions; the number of parameters of each */
   uint32_t n_functions;
   /* the function under way */
-  sn_wasm_bytes body, locals; /* locals: a type each, parameters first */
+  sn_wasm_bytes body, locals; /* locals: one byte with the type of each, parameters first */
   uint32_t n_params;
-  /* told of every instruction and its number, or of one of sn_wasm_event; NULL: no checks */
+  /* called for every instruction (an sn_wasm_op and its index) and every sn_wasm_event; NULL: no checks */
   void (*check)(struct sn_wasm *w, uint32_t event, uint32_t number);
-  sn_wasm_bytes stack; /* of the check: types as letters */
+  sn_wasm_bytes stack; /* used by the check: the operand types as letters */
   sn_wasm_frame *frames;
   size_t n_frames, cap_frames;
 } sn_wasm;
 
-/* Beside the instructions: a function begins, with so many parameters; the module is finished. */
+/* Further events for `check`: a function with `number` parameters begins; the module is finished. */
 enum sn_wasm_event { SN_WASM_FUNCTION = SN_WASM_OP_COUNT, SN_WASM_FINISH };
 
 void sn_wasm_check(sn_wasm *w, uint32_t event, uint32_t number);
@@ -84,8 +84,8 @@ void sn_wasm_begin(sn_wasm *w, sn_arena *arena, bool shared_memory);
 
 /* Begins a function of n_params int32 parameters, locals 0 .. n_params - 1. */
 void sn_wasm_function(sn_wasm *w, uint32_t n_params);
-uint32_t sn_wasm_local(sn_wasm *w, sn_wasm_type type); /* a further local, 0 at first */
-uint32_t sn_wasm_function_end(sn_wasm *w);             /* its number */
+uint32_t sn_wasm_local(sn_wasm *w, sn_wasm_type type); /* a new local, which starts as 0 */
+uint32_t sn_wasm_function_end(sn_wasm *w);             /* returns the function's number */
 
 /* The module's bytes, in the arena. */
 sn_status sn_wasm_finish(sn_wasm *w, const uint8_t **bytes, size_t *n);
@@ -97,11 +97,11 @@ void sn_emit_index(sn_wasm *w, sn_wasm_op op, uint32_t number); /* LOCAL, LABEL,
 void sn_emit_i32(sn_wasm *w, int32_t value);
 void sn_emit_16(sn_wasm *w, sn_wasm_op op, const void *bytes); /* V128, SHUFFLE */
 void sn_emit_block(sn_wasm *w, sn_wasm_op op); /* block, loop, if: no operands, no results */
-/* Elements are aligned to their size, vectors only to that of an element: the promise is 4 bytes at
- * most, which costs nothing on any machine. */
+/* Promises an alignment of at most 4 bytes. Elements are aligned to their size, but vectors only to the size of an element;
+ * promising less than the natural alignment costs nothing on any machine. */
 void sn_emit_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset);
 void sn_emit_lane_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane);
-/* The same of addresses that are a multiple of nothing. */
+/* The same for addresses without any alignment. */
 void sn_emit_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset);
 void sn_emit_lane_unaligned(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t lane);
 
@@ -130,7 +130,7 @@ static inline void sn_emit_add(sn_wasm *w, uint32_t local, int32_t amount) {
   sn_emit_set(w, local);
 }
 
-/* while (local >= least) { */
+/* Opens while (local >= least) { ... }; sn_emit_repeat closes it. */
 static inline void sn_emit_while(sn_wasm *w, uint32_t local, int32_t least) {
   sn_emit_block(w, SN_WASM_block);
   sn_emit_get(w, local);
@@ -140,7 +140,6 @@ static inline void sn_emit_while(sn_wasm *w, uint32_t local, int32_t least) {
   sn_emit_block(w, SN_WASM_loop);
 }
 
-/* } */
 static inline void sn_emit_repeat(sn_wasm *w, uint32_t local, int32_t least) {
   sn_emit_get(w, local);
   sn_emit_i32(w, least);

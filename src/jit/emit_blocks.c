@@ -1,36 +1,39 @@
-/* emit_blocks.c - rows of quantised blocks times a row of x, by the dot product of relaxed SIMD: kernels/code.h.
+/* emit_blocks.c - the blocks role (kernels/code.h): rows of quantised blocks times a row of x, by the dot product of relaxed
+ * SIMD.
  *
- * That multiplies bytes of either sign by others of 7 bits, and is exact for those on every engine. Numbers of blocks that
- * have no sign are the ones of 7 bits; else they are the others, and x is, its positive and its negative numbers apart.
- * Where it is exact for 8 bits, too, numbers of Q8_0 are taken as 128 more. Without relaxed SIMD numbers are widened to 16
- * bits. Sums of 32 products are whole numbers, so that their order is free; everything after them is done in the order of
- * quant_blocks.h, four parts of a row side by side. */
+ * That instruction multiplies signed bytes by bytes of 7 bits; with these every engine is exact. Numbers of blocks without a
+ * sign are the operand of 7 bits. Numbers with a sign are the signed operand: then x is the one of 7 bits, with its positive
+ * and its negative numbers apart (SN_QUANT_APART). On engines that are exact for 8 bits, too, numbers of Q8_0 are taken
+ * as 128 more, without a sign (SN_QUANT_BYTES). Without relaxed SIMD numbers are widened to 16 bits (SN_QUANT_SHORTS). Sums
+ * of 32 products are integers, so their order is free; everything after them is done in the order of quant_blocks.h, with
+ * four parts of a row in the four lanes. */
 #include "jit/body.h"
 #include "kernels/quant_rows.h"
 
 enum { ROWS, BYTES, N, Q, SCALES, TOTALS, PARTS, OUT, N_PARAMS };
 enum { FOUR = 4, HALVES = 2, VECTOR = 16 };
 
-/* Constants: in locals, since engines make them anew wherever they stand. */
+/* Vector constants. They are kept in locals, since engines build a constant anew at each place where it is written. */
 typedef enum constant {
   ZERO,
-  TOP_BIT,   /* of each byte */
-  LOW_HALF,  /* of each byte: 4 bits */
-  UPPER_ONE, /* bit 4 */
-  UPPER_TWO, /* bits 4 and 5 */
-  SIX,       /* bits 0 to 5 */
+  TOP_BIT,   /* bit 7 of each byte */
+  LOW_HALF,  /* bits 0 to 3 of each byte */
+  UPPER_ONE, /* bit 4 of each byte */
+  UPPER_TWO, /* bits 4 and 5 of each byte */
+  SIX,       /* bits 0 to 5 of each byte */
   THIRTY_TWO,
-  EACH_BIT,     /* of 8 bytes a bit each, twice */
-  MAGNITUDE,    /* of a float16, its exponent where a float32 has the low bits of its own */
-  SIGN,         /* of a float32, as what follows */
-  SPECIAL,      /* from here on float16 are not finite */
-  INFINITE,     /* and have this exponent */
-  BIAS,         /* what exponents of float32 are larger by */
-  LEAST_NORMAL, /* 2^-14 */
+  EACH_BIT,     /* bit j % 8 of byte j */
+  /* in 32-bit lanes: */
+  MAGNITUDE,    /* the bits of a float16 but its sign, its exponent at the low bits of a float32's exponent */
+  SIGN,         /* the sign of a float32 */
+  SPECIAL,      /* least shifted magnitude of a float16 that is not finite */
+  INFINITE,     /* the exponent of a float32 that is not finite */
+  BIAS,         /* what the exponent of a float32 is more than that of the same float16 */
+  LEAST_NORMAL, /* 2^-14, the least normal float16 */
   N_CONSTANTS
 } constant;
 
-/* Half of each, the other half is the same. */
+/* The low 8 bytes of each; the high 8 are the same. */
 #define BYTES_OF(byte) ((byte)*0x0101010101010101u)
 #define WORDS_OF(word) ((word)*0x100000001u)
 static const uint64_t constants[N_CONSTANTS] = {
@@ -49,7 +52,7 @@ static const uint64_t constants[N_CONSTANTS] = {
     [LEAST_NORMAL] = WORDS_OF(113 << 23),
 };
 
-/* A block of one of four parts: `local` and so many bytes behind it. */
+/* The address of a block: (address in `local`) + offset bytes. */
 typedef struct block_place {
   uint32_t local, offset;
 } block_place;
@@ -59,10 +62,10 @@ typedef struct blocks {
   sn_block_kind kind;
   const sn_block_layout *layout;
   sn_quant_form form;
-  bool is_large;
-  uint32_t block, q, scales, totals, left; /* where the row is, and x */
-  uint32_t tail[HALVES]; /* the second and third block behind the last whole four */
-  uint32_t within;       /* mask: of four parts those that a last, smaller four has */
+  bool is_large;                           /* blocks of 256 numbers, which are 8 parts; else a block is one part */
+  uint32_t block, q, scales, totals, left; /* positions in the row and in x; parts left */
+  uint32_t tail[HALVES]; /* addresses of the second and third block behind the last whole four */
+  uint32_t within;       /* mask: the lanes that exist in the last four parts if they are fewer */
   uint32_t sums, dots[FOUR], numbers, of_sign[HALVES];
   uint32_t bits, w_scales, w_mins, fields;
   uint32_t constants[N_CONSTANTS];
@@ -74,7 +77,7 @@ static void op(const blocks *b, sn_wasm_op code) { sn_emit(b->w, code); }
 static void get(const blocks *b, uint32_t local) { sn_emit_get(b->w, local); }
 static void set(const blocks *b, uint32_t local) { sn_emit_set(b->w, local); }
 
-/* Blocks begin at any byte. */
+/* Loads without any alignment: blocks begin at any byte. */
 static void load(const blocks *b, sn_wasm_op code, block_place at, uint32_t more) {
   get(b, at.local);
   sn_emit_unaligned(b->w, code, at.offset + more);
@@ -82,20 +85,20 @@ static void load(const blocks *b, sn_wasm_op code, block_place at, uint32_t more
 
 static void get_constant(const blocks *b, constant c) { get(b, b->constants[c]); }
 
-/* The top by a constant. */
+/* top = code(top, constant), of the stack. */
 static void with(const blocks *b, sn_wasm_op code, constant c) {
   get_constant(b, c);
   op(b, code);
 }
 
-/* The top by so many bits, to the right or, negative, to the left. */
+/* Shifts the 32-bit lanes of the top of the stack to the right, or to the left if bits < 0. */
 static void shift(const blocks *b, int bits) {
   if (!bits) return;
   sn_emit_i32(b->w, bits > 0 ? bits : -bits);
   op(b, bits > 0 ? SN_WASM_i32x4_shr_u : SN_WASM_i32x4_shl);
 }
 
-/* 32-bit lanes of the two at the top. */
+/* Takes 32-bit lanes of the two vectors at the top of the stack: 0 to 3 are of the lower one. */
 static void shuffle(const blocks *b, int i, int j, int k, int l) {
   const int lanes[] = {i, j, k, l};
   uint8_t bytes[VECTOR];
@@ -103,12 +106,12 @@ static void shuffle(const blocks *b, int i, int j, int k, int l) {
   sn_emit_16(b->w, SN_WASM_i8x16_shuffle, bytes);
 }
 
-/* Of a part of x. */
+/* Bytes of a part of x. */
 static int x_bytes(const blocks *b) { return (int)sn_quant_bytes(b->form, SN_PART); }
 
 /* ---- whole numbers ----------------------------------------------------------------------------- */
 
-/* Bit j of the word there as bit 4 of byte j, 16 of them. */
+/* Moves bit j of the 16 bits at that place to bit 4 of byte j. */
 static void fifth_bits(const blocks *b, block_place at, uint32_t more) {
   static const uint8_t each[VECTOR] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
   load(b, SN_WASM_v128_load16_splat, at, more);
@@ -120,14 +123,14 @@ static void fifth_bits(const blocks *b, block_place at, uint32_t more) {
   with(b, SN_WASM_v128_and, UPPER_ONE);
 }
 
-/* Bits of each byte from the `first` on, which then stand from bit 4 on. */
+/* Loads 16 bytes and moves the bits of each from `first` on to bit 4 on; mask says how many there are. */
 static void upper_bits(const blocks *b, block_place at, uint32_t more, int first, constant mask) {
   load(b, SN_WASM_v128_load, at, more);
   shift(b, first - 4);
   with(b, SN_WASM_v128_and, mask);
 }
 
-/* Numbers [16 k, 16 k + 16) of a part as bytes, plus the kind's zero. */
+/* Pushes numbers [16 k, 16 k + 16) of a part as bytes; they are counted from the kind's zero. */
 static void numbers(const blocks *b, block_place at, int part, int k) {
   const sn_block_layout *l = b->layout;
   const int half = part / FOUR, i = part % FOUR;
@@ -137,8 +140,8 @@ static void numbers(const blocks *b, block_place at, int part, int k) {
     if (b->form == SN_QUANT_BYTES) with(b, SN_WASM_v128_xor, TOP_BIT);
     return;
   }
-  const int pair = six ? i & 1 : i >> 1; /* 32 bytes of low bits, of which it has those of */
-  const int upper = !b->is_large ? k : six ? i >> 1 : i & 1;
+  const int pair = six ? i & 1 : i >> 1; /* which 32 bytes hold the part's low bits, */
+  const int upper = !b->is_large ? k : six ? i >> 1 : i & 1; /* and whether in their upper halves */
   const int low = b->is_large ? half * 64 + pair * SN_PART + k * VECTOR : 0;
   load(b, SN_WASM_v128_load, at, l->low + (uint32_t)low);
   shift(b, upper * 4);
@@ -155,20 +158,21 @@ static void numbers(const blocks *b, block_place at, int part, int k) {
 
 /* ---- sums of a part ---------------------------------------------------------------------------- */
 
-/* A vector of x, so many bytes behind part p of four. */
+/* Pushes a vector of x: `more` bytes behind the begin of part p of four. */
 static void of_x(const blocks *b, int p, int more) {
   get(b, b->q);
   sn_emit_memory(b->w, SN_WASM_v128_load, (uint32_t)(p * x_bytes(b) + more));
 }
 
-/* The two at the top, the one of 7 bits above; first: nothing is added to. */
+/* sum += the dot product of the two vectors at the top of the stack, of which the upper one has 7 bits; first: sum = it. */
 static void dot_into(const blocks *b, uint32_t sum, bool first) {
   get(b, first ? b->constants[ZERO] : sum);
   op(b, SN_WASM_i32x4_relaxed_dot_add);
   set(b, sum);
 }
 
-/* Of b->numbers those at even places times the first eight of x, those at odd ones times the others. */
+/* SN_QUANT_SHORTS: multiplies the numbers in b->numbers at even places by the first eight of x, those at odd places by the
+ * other eight. */
 static void dot_shorts(const blocks *b, int p, int k, bool first) {
   for (int odd = 0; odd < HALVES; odd++) {
     get(b, b->numbers);
@@ -186,7 +190,7 @@ static void dot_shorts(const blocks *b, int p, int k, bool first) {
   }
 }
 
-/* Numbers [16 k, 16 k + 16) of a part times those of x; first: of its sums. */
+/* Adds numbers [16 k, 16 k + 16) of a part times those of x to b->of_sign; first: sets it. */
 static void dot_of_16(const blocks *b, block_place at, int part, int p, int k, bool first) {
   if (b->form == SN_QUANT_BYTES) {
     of_x(b, p, k * VECTOR);
@@ -214,8 +218,8 @@ static void get_sums(const blocks *b) {
   op(b, SN_WASM_i32x4_sub);
 }
 
-/* Part `part` of a block, which is number p of four, times that of x: sums in 4 lanes. 16 numbers of Q6_K have a scale of 8
- * bits. */
+/* b->dots[p] = part `part` of a block times part p of the four parts of x, as sums in 4 lanes. In Q6_K every 16 numbers have
+ * a scale of 8 bits, which is multiplied in here. */
 static void dot(const blocks *b, block_place at, int part, int p) {
   const bool scaled = b->kind == SN_BLOCK_Q6_K;
   for (int k = 0; k < HALVES; k++) {
@@ -233,7 +237,7 @@ static void dot(const blocks *b, block_place at, int part, int p) {
   set(b, b->dots[p]);
 }
 
-/* The sums of four vectors' lanes, each in its lane. */
+/* Pushes a vector whose lane p is the sum of the lanes of b->dots[p]. */
 static void sums_of_dots(const blocks *b) {
   for (int i = 0; i < FOUR; i += 2) {
     for (int odd = 0; odd < HALVES; odd++) {
@@ -254,9 +258,9 @@ static void sums_of_dots(const blocks *b) {
 
 /* ---- scales ------------------------------------------------------------------------------------ */
 
-/* The float16 in the upper half of each word at the top as float32, whatever is in the other half. A subnormal one is a
- * difference of normal floats, since processors are slow with others; it is less than what it would be as a normal one, and
- * normal ones are more. */
+/* Converts the float16 in the upper half of each word at the top of the stack to float32, whatever the lower half holds. Two
+ * candidates are computed: one is right for subnormal float16 and is a difference of normal floats, since processors are slow
+ * with subnormal ones; the other is right for normal float16. The right one is never the larger one, so pmin chooses it. */
 static void halves(const blocks *b) {
   sn_emit_i32(b->w, 3);
   op(b, SN_WASM_i32x4_shr_s);
@@ -277,6 +281,7 @@ static void halves(const blocks *b) {
   op(b, SN_WASM_v128_or);
 }
 
+/* out = the float16 `more` bytes behind each of four places. */
 static void halves_at(const blocks *b, const block_place at[FOUR], uint32_t more, uint32_t out) {
   get_constant(b, ZERO);
   set(b, b->bits);
@@ -296,7 +301,7 @@ static void scales_of_blocks(const blocks *b, const block_place at[FOUR]) {
   if (b->layout->has_min) halves_at(b, at, 2, b->w_mins);
 }
 
-/* Four bytes of the word in lane `lane` of b->numbers as floats, times lane `lane` - 1 of b->w_mins. */
+/* Pushes the four bytes in lane `lane` of b->numbers as floats, times lane `lane` - 1 of b->w_mins. */
 static void six_bits(const blocks *b, int lane) {
   get(b, b->numbers);
   get(b, b->numbers);
@@ -310,9 +315,10 @@ static void six_bits(const blocks *b, int lane) {
   op(b, SN_WASM_f32x4_mul);
 }
 
-/* Of the four parts of half a large block: a scale and a min of 6 bits each, in 12 bytes behind the two that they are
- * multiplied by. Of these 16 bytes words 1 and 2 have those of the first four parts, word 3 the low halves of the others',
- * whose upper bits are above those of the first ones. */
+/* w_scales, w_mins = scales and negated mins of the four parts in one half of a large block. A block begins with two float16;
+ * 12 bytes behind them hold for each of 8 parts a scale and a min of 6 bits, which the float16 multiply. As 32-bit words:
+ * words 1 and 2 hold scales and mins of the first four parts in bits 0 to 5 of their bytes. Word 3 holds the low four bits
+ * of those of the second four parts, whose upper two bits are bits 6 and 7 in words 1 and 2. */
 static void scales_of_half(const blocks *b, block_place at, bool second) {
   load(b, SN_WASM_v128_load, at, 0);
   set(b, b->numbers);
@@ -344,7 +350,7 @@ static void scales_of_half(const blocks *b, block_place at, bool second) {
   set(b, b->w_mins);
 }
 
-/* Q6_K has one. */
+/* Q6_K has one scale for the whole block. */
 static void scale_of_block(const blocks *b, block_place at) {
   load(b, SN_WASM_v128_load16_splat, at, 208);
   halves(b);
@@ -366,7 +372,7 @@ static void totals_of_x(const blocks *b) {
   sn_emit_memory(b->w, SN_WASM_v128_load, 0);
 }
 
-/* Adds four parts to the sums, by sn_part_product; last: only those within. */
+/* Adds the products of four parts to the sums, as sn_part_product does; last: only the parts within the row. */
 static void add_products(const blocks *b, bool last) {
   sums_of_dots(b);
   const int zero_bits = sn_quant_zero_bits(b->kind, b->form);
@@ -433,7 +439,7 @@ static void large_row(const blocks *b) {
   sn_emit_repeat(b->w, b->left, 1);
 }
 
-/* tail = place + a block, if there are so many parts left. */
+/* tail = left >= least ? place + a block : place. */
 static void step_if(const blocks *b, uint32_t tail, uint32_t place, int least) {
   get(b, place);
   get(b, b->left);
@@ -445,7 +451,7 @@ static void step_if(const blocks *b, uint32_t tail, uint32_t place, int least) {
   set(b, tail);
 }
 
-/* The last parts, one to three: of blocks that are missing the last one again. */
+/* Adds the last one to three parts. The last block stands in for those that are missing, since the code loads four. */
 static void last_blocks(const blocks *b) {
   step_if(b, b->tail[0], b->block, 2);
   step_if(b, b->tail[1], b->tail[0], 3);
@@ -524,7 +530,7 @@ static void make_within(const blocks *b) {
   set(b, b->within);
 }
 
-/* The function is the same for all kernels of a kind. */
+/* All kernels with blocks of a kind share one function. */
 sn_status sn_jit_blocks(sn_jit *j, uint32_t *number) {
   const sn_block_kind kind = (sn_block_kind)*j->kernel->group->call.options;
   uint32_t *made = &j->helpers->blocks[kind];

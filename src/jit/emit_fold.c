@@ -1,28 +1,30 @@
-/* emit_fold.c - sums in the order that kernels/fold.h tells, and the fold role.
+/* emit_fold.c - sums in the order that kernels/fold.h defines, and the fold role.
  *
- * Accumulators of a strip live in registers while whole rounds (32 points, 16 of float64) go by, if
- * the body is short enough to be written once per vector of a round; else, and for the end of a
- * strip, in the scratch at `memory`, which the body's loop walks like any other operand. Several sums
- * have too many accumulators for that. Of a whole strip they take lanes apart: four lanes of each
- * sum go through all rounds in registers, then the next four.
+ * A round is as many points as a strip has accumulators: 32, or 16 of float64. If the body is short
+ * enough to be written once per vector of a round, the accumulators of a strip live in registers during
+ * its whole rounds. Else, and for the end of a strip, they live in the scratch at `memory`, which the
+ * body's loop walks like any other operand. Several sums have too many accumulators for registers: in a
+ * whole strip they take lanes apart. Four lanes of each sum go through all rounds in registers, then
+ * the next four (a column of the drawing at a time).
  *
- *   round 0   lanes 0-3  4-7  8-11 ...        of 32 points
- *   round 1         |     |     |             a column at a time
+ *   round 0   lanes 0-3  4-7  8-11 ...        32 points
+ *   round 1         |     |     |
  *
- * Where a row is an even number of whole strips, a column goes on through the next strip in further
- * registers, and what the counter would combine first is combined there: it counts pairs. */
+ * If a row is an even number of whole strips, a column goes on through the next strip in further
+ * registers. The lanes of the two strips, which the counter would combine first, are then combined in
+ * registers, and the counter counts pairs of strips. */
 #include "jit/access.h"
 #include "jit/body.h"
 
 #define LANE_VECTORS (SN_FOLD_BYTES / 16)
-#define SHORT_BODY 24  /* nodes */
-#define MOST_SUMS 8    /* whose lanes are in registers together */
-#define MOST_NODES 160 /* of all rounds of a strip */
+#define SHORT_BODY 24  /* most nodes, times the number of sums, with all accumulators in registers */
+#define MOST_SUMS 8    /* most sums whose lanes are taken apart together */
+#define MOST_NODES 160 /* most nodes of all rounds of a strip, which are unrolled when lanes are taken apart */
 
 /* Points of a round: one for each lane. */
 static int32_t round_points(sn_dtype dtype) { return sn_fold_order_of(dtype).lanes; }
 
-/* ---- functions that every sum of a kind shares ----------------------------------------------- */
+/* ---- functions that all sums of an op and a dtype share -------------------------------------- */
 
 static sn_vec_value combine(sn_vecs *lanes, const sn_reduction *r, const sn_vec_value *a,
                             const sn_vec_value *b) {
@@ -32,7 +34,7 @@ static sn_vec_value combine(sn_vecs *lanes, const sn_reduction *r, const sn_vec_
   return out;
 }
 
-/* A walk over the accumulators; leaves at addresses that locals hold. */
+/* A shared function under way: its walk goes over one set of accumulators, with leaves at addresses in locals. */
 typedef struct helper {
   sn_walk walk;
   const sn_reduction *r;
@@ -119,8 +121,8 @@ static sn_status write_push(sn_jit *j, const sn_reduction *r, uint32_t *number) 
   return w->status;
 }
 
-/* What sn_counter_push of the lanes, then sn_counter_finish would leave there: what is combined is the
- * same, and none of the lanes, which began with the identity, changes by it once more. */
+/* Leaves in `lanes` what sn_counter_push of the lanes and then sn_counter_finish would: the same
+ * combinations, but for the one with the identity, which changes nothing as all lanes began with it. */
 static void write_finish(helper *h, uint32_t lanes, uint32_t count, uint32_t level) {
   sn_wasm *w = h->walk.w;
   set_sum(w, level, lanes, SN_FOLD_BYTES);
@@ -134,7 +136,7 @@ static void write_finish(helper *h, uint32_t lanes, uint32_t count, uint32_t lev
   sn_emit_repeat(w, count, 1);
 }
 
-/* Lane j with lane j + half until one is left. */
+/* Combines lane j with lane j + half until one is left, and stores it to the item. */
 static void describe_collapse(helper *h, uint32_t lanes, uint32_t item) {
   const sn_reduction *r = h->r;
   const bool wide = r->dtype == SN_F64;
@@ -242,7 +244,7 @@ static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
   }
 }
 
-/* Of a row that is pairs of strips, to the last point. */
+/* Whether every row consists of whole pairs of strips. */
 static bool has_pairs(const sn_jit *j, const sn_reduction *r) {
   const sn_walk *k = &j->walk;
   return !j->kernel->group->limited &&
@@ -271,7 +273,7 @@ static void set_kind(sn_jit *j, const sn_jit_sum *sums, uint32_t n, sn_leaf_kind
   for (uint32_t i = 0; i < n; i++) j->walk.leaves[sums[i].leaf].kind = kind;
 }
 
-/* Whole rounds of the strip, accumulators in registers. */
+/* The whole rounds of the strip, with accumulators in registers, which are then spilled to memory. */
 static void write_rounds(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                          uint32_t points) {
   sn_walk *k = &j->walk;
@@ -329,7 +331,7 @@ static void add_locals(sn_wasm *w, uint32_t to, uint32_t amount, sn_wasm_op op) 
   sn_emit_set(w, to);
 }
 
-/* The strip's points, accumulators in memory. */
+/* The remaining points of the strip, with accumulators in memory. */
 static void write_rest(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                        uint32_t points) {
   sn_emit_while(j->w, points, 1);
@@ -339,8 +341,8 @@ static void write_rest(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint
   sn_emit_repeat(j->w, points, 1);
 }
 
-/* The same where the reduced points are several runs: a piece ends with its round or its run, and
- * begins at any lane. */
+/* write_rest for reduced points that are several runs: a piece ends where its round or its run ends, so
+ * it may begin at any lane. */
 static void write_pieces(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                          uint32_t points) {
   sn_wasm *w = j->w;
@@ -387,7 +389,7 @@ static void store_lanes(sn_jit *j, const sn_jit_sum *sum) {
   }
 }
 
-/* Rounds [from, to) of four lanes of each sum. */
+/* Rounds [from, to) for four lanes of each sum, in registers that begin with the identity. */
 static void write_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                          int32_t from, int32_t to) {
   const int32_t round = round_points(sums[0].reduction->dtype);
@@ -396,7 +398,7 @@ static void write_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, ui
   for (int32_t r = from; r < to; r++) sn_walk_copy_at(&j->walk, section, (uint32_t)(r * round));
 }
 
-/* The same of the next strip, in registers of its own, and both combined. */
+/* write_column for the second strip of a pair, in registers of its own; then combines both strips. */
 static void join_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                         int32_t rounds) {
   sn_leaf *leaves = j->walk.leaves;
@@ -407,7 +409,7 @@ static void join_column(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uin
   sn_walk_copy_at(&j->walk, sums[0].join, 0);
 }
 
-/* A strip of so many whole rounds, or a pair of them, lanes by lanes; pointers end behind it. */
+/* A strip of `rounds` whole rounds, or a pair of such strips, four lanes at a time. The pointers end behind it. */
 static void write_lanes(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                         int32_t rounds) {
   sn_walk *k = &j->walk;
@@ -428,7 +430,7 @@ static void write_lanes(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uin
   set_kind(j, sums, n, SN_LEAF_MEMORY);
 }
 
-/* Rounds of a strip whose lanes are taken apart; 0: that is not worth it. */
+/* The rounds of a whole strip if its lanes are taken apart; 0 if they are not. */
 static int32_t rounds_apart(const sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n) {
   const sn_walk *k = &j->walk;
   const sn_fold_order order = sn_fold_order_of(sums[0].reduction->dtype);
@@ -440,7 +442,8 @@ static int32_t rounds_apart(const sn_jit *j, uint32_t section, const sn_jit_sum 
   return one_run && short_enough && n > 1 && n <= MOST_SUMS && rounds > 1 ? rounds : 0;
 }
 
-/* If points are other than those of the rounds, accumulators begin in memory; else none are left. */
+/* If the strip has exactly the points of the rounds, takes lanes apart and leaves points = 0; else sets the accumulators in
+ * memory to the identity for the code behind. */
 static void write_whole_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                               int32_t rounds, uint32_t points) {
   sn_wasm *w = j->w;
@@ -456,7 +459,7 @@ static void write_whole_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sum
   sn_emit(w, SN_WASM_end);
 }
 
-/* Registers of the sums, while their strips go through them. */
+/* Reserves registers for the sums. rounds: for all their lanes at once, else for four lanes (and four of the other strip). */
 static void reserve(sn_jit *j, const sn_jit_sum *sums, uint32_t n, bool rounds) {
   sn_walk *k = &j->walk;
   for (uint32_t i = 0; i < n; i++) {
@@ -469,7 +472,7 @@ static void reserve(sn_jit *j, const sn_jit_sum *sums, uint32_t n, bool rounds) 
   }
 }
 
-/* The next strip, or pair of strips, into the lanes in memory. */
+/* Folds the next strip, or pair of strips, into the lanes in memory. */
 static void write_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                         uint32_t left, int32_t apart, bool registers) {
   sn_wasm *w = j->w;
@@ -514,13 +517,13 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   const int32_t apart = registers ? 0 : rounds_apart(j, section, sums, n);
   if (registers || apart) reserve(j, sums, n, registers);
   const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
-  if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */
+  if (registers) k->most_copies = 1; /* the loop over the rest of a strip has less than a round to do */
   sn_emit_i32(w, 0);
   sn_emit_set(w, strips);
   sn_emit_block(w, SN_WASM_block);
   sn_emit_block(w, SN_WASM_loop);
   write_strip(j, section, sums, n, left, apart, registers);
-  /* the last strip needs no counter */
+  /* the last strip is not pushed: `end` takes its lanes */
   sn_emit_get(w, left);
   sn_emit(w, SN_WASM_i32_eqz);
   sn_emit_index(w, SN_WASM_br_if, 1);

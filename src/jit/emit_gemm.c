@@ -4,13 +4,14 @@
 #include "jit/modules.h"
 
 enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
-enum { PAIR = 2, FORMS = 2 }; /* functions: for 2, 4 .. MR rows, of each form */
+/* Each form (A as a panel, A as lists of runs) has a function for 2, 4 .. mr rows. */
+enum { PAIR = 2, FORMS = 2 };
 enum { K, A, B, C, LDC, FIRST, ROWS, N_PARAMS };
 
 typedef struct element {
   int32_t bytes;
   sn_wasm_op splat, mul, add;
-  sn_wasm_op madd; /* both at once, of B, A and the sum; or none */
+  sn_wasm_op madd; /* multiplies and adds at once, operands B, A and the sum; 0: there is none */
   sn_dtype dtype;
   int together; /* ukr.h */
 } element;
@@ -31,12 +32,12 @@ typedef struct micro_kernel {
   sn_wasm *w;
   const element *of;
   bool fused; /* ukr.h */
-  bool lists; /* A is one of runs */
+  bool lists; /* A is a list of runs (ukr.h), not a panel */
   int32_t mr;
-  int32_t rows;   /* that are computed: 2, 4 .. mr */
-  uint32_t fewer; /* number of the function for 2 of them */
+  int32_t rows;   /* rows this function computes: 2, 4 .. mr */
+  uint32_t fewer; /* number of the function for 2 rows */
   uint32_t sums[MOST_ROWS][NV], row[NV], left;
-  uint32_t lefts[MOST_ROWS]; /* where the rows of A go on: of a panel one, A itself */
+  uint32_t lefts[MOST_ROWS]; /* pointers to the rows of A; a panel has one for all rows, the parameter A */
 } micro_kernel;
 
 static void advance(sn_wasm *w, uint32_t local, int32_t amount) {
@@ -46,11 +47,11 @@ static void advance(sn_wasm *w, uint32_t local, int32_t amount) {
   sn_emit_set(w, local);
 }
 
-/* Bytes from an element of A to the next row's, and to the next one along k. */
+/* Bytes from an element of A to the element of the next row, and to the next element along k. */
 static int32_t row_bytes(const micro_kernel *m) { return m->lists ? 0 : m->of->bytes; }
 static int32_t step_bytes(const micro_kernel *m) { return m->of->bytes * (m->lists ? 1 : m->mr); }
 
-/* Step p from where the pointers are: sums[i][v] += A(i, p) * B(p, v). */
+/* Step p, counted from the pointers: sums[i][v] += A(i, p) * B(p, v). */
 static void emit_step(const micro_kernel *m, int32_t p) {
   sn_wasm *w = m->w;
   for (uint32_t v = 0; v < NV; v++) {
@@ -92,13 +93,13 @@ static void emit_loop(const micro_kernel *m, int32_t steps) {
   sn_emit(w, SN_WASM_end);
 }
 
-/* V8 unrolls the plain kernels' loop over a panel by itself, and better: by 7% of 8 x 784 x 512. */
+/* The plain kernels' loop over a panel is not unrolled here: V8 does it itself, and better, by 7% of 8 x 784 x 512. */
 static void emit_steps(const micro_kernel *m) {
   if (m->fused || m->lists) emit_loop(m, UNROLL);
   emit_loop(m, 1);
 }
 
-/* while ((k = *a++)) { lefts = the next words; k steps; } */
+/* while ((k = *a++)) { lefts = the next words of the run; k steps; } */
 static void emit_runs(const micro_kernel *m) {
   sn_wasm *w = m->w;
   sn_emit_block(w, SN_WASM_block);
@@ -121,11 +122,11 @@ static void emit_runs(const micro_kernel *m) {
   sn_emit(w, SN_WASM_end);
 }
 
-/* C is not read when this is the first block of k. */
+/* Stores the sums to C; add: to what C holds. For the first block of k, C is not read. */
 static void emit_result(const micro_kernel *m, bool add) {
   sn_wasm *w = m->w;
   for (int32_t i = 0; i < m->rows; i++) {
-    if (i + 1 == m->rows) { /* of an odd number of rows the last one is no row of C */
+    if (i + 1 == m->rows) { /* if ROWS is odd, the last row computed does not exist in C */
       sn_emit_get(w, ROWS);
       sn_emit_i32(w, 1);
       sn_emit(w, SN_WASM_i32_and);
@@ -148,7 +149,7 @@ static void emit_result(const micro_kernel *m, bool add) {
   }
 }
 
-/* Function `number` instead of the rest of this one, if there are no more than so many rows. */
+/* If ROWS <= rows: calls function `number` instead of going on with this one. */
 static void emit_fewer(sn_wasm *w, uint32_t number, int32_t rows) {
   sn_emit_get(w, ROWS);
   sn_emit_i32(w, rows + 1);
@@ -188,7 +189,8 @@ static void emit_kernel(micro_kernel m) {
   sn_wasm_function_end(w);
 }
 
-/* Of each form those for fewer rows first, and then the one that is called. Elements of bytes have one form. */
+/* Emits for each form the functions for fewer rows first, and last the one for mr rows, which callers use and which calls the
+ * others. Bytes have the form of panels only. */
 static sn_gemm_ukr emit_forms(micro_kernel m) {
   const uint32_t first = m.w->n_functions, last = (uint32_t)m.mr / PAIR - 1;
   const int forms = m.of->together > 1 ? 1 : FORMS;
@@ -196,7 +198,7 @@ static sn_gemm_ukr emit_forms(micro_kernel m) {
     m.fewer = m.w->n_functions;
     for (m.rows = PAIR; m.rows <= m.mr; m.rows += PAIR) emit_kernel(m);
   }
-  /* Places are counted from the module's first one. */
+  /* For now relative to the module's first place in the table (move_to). */
   return (sn_gemm_ukr){.run = (sn_gemm_ukr_fn *)(uintptr_t)(first + last),
                        .run_rows =
                            (sn_gemm_ukr_fn *)(uintptr_t)(forms > 1 ? first + 2 * last + 1 : 0),
@@ -208,8 +210,8 @@ static sn_gemm_ukr emit_forms(micro_kernel m) {
                        .together = m.of->together};
 }
 
-/* Plain ones in V8, from the first-level cache, where mul and add could do 43 GF/s: 4 x 8 40; 6 x 8 26, since it spills, and
- * 36 with a vector of B at a time, for which A is read twice. */
+/* Shapes of plain kernels measured in V8 with data in the first-level cache, where mul and add could reach 43 GF/s: 4 x 8
+ * reaches 40; 6 x 8 reaches 26, since it spills, and 36 with one vector of B at a time, for which A is read twice. */
 static micro_kernel kernel_of(sn_wasm *w, const element *of, bool fused) {
   const bool has = fused && of->madd;
   return (micro_kernel){.w = w, .of = of, .fused = has, .mr = has ? 6 : 4};

@@ -1,22 +1,22 @@
-/* emit_rows.c - the rows role: each row through all phases, a section each, then post, a section
- * too. Totals and kept values lie in worker memory where the kernel's row plan puts them. */
+/* emit_rows.c - the rows role: takes each row through all phases and then post; each of them is a
+ * section. Totals and kept values lie in the worker's memory, where the kernel's row plan puts them. */
 #include "jit/body.h"
 
 enum { VALUES, MEMORY, FIRST, N, LENGTH, N_PARAMS };
 
-#define TOTAL_BYTES 16 /* from one total of the row to the next */
+#define TOTAL_BYTES 16 /* distance between totals of the row in memory */
 
 typedef struct rows {
   sn_jit *j;
   sn_jit_sum *sums; /* by total */
-  uint32_t *kept;   /* leaves of the phase under way */
+  uint32_t *kept;   /* per kept slot its leaf in the phase under way */
 } rows;
 
 static uint32_t total_offset(const sn_jit *j, uint32_t total) {
   return (uint32_t)j->kernel->row.totals_offset + TOTAL_BYTES * total;
 }
 
-/* Kept bools are masks, as in strips. */
+/* Adds the leaves of the kept slots to the section. Bools are kept as masks of 32 bits, as in strips. */
 static sn_status describe_kept(rows *r) {
   const sn_group *g = r->j->kernel->group;
   sn_walk *k = &r->j->walk;

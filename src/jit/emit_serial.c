@@ -1,27 +1,27 @@
 /* emit_serial.c - a loop over tiny programs (kernels/serial_loop.h) as one function.
  *
- * It is described first, as events in the order in which they are written: sections of straight-line code (one of
- * vector.h each), and between them where loops and choices begin and end. Within a section elements are nodes; what
- * others need of them is in registers, and what a scan takes apart or stacks in memory, where pointers walk over it.
- * Registers are set when all of a section has been computed: so carries can be read until the last one of a round. */
+ * The function is described first, as a list of events in the order of writing: sections of straight-line code (each is a
+ * section of vector.h), and between them the begins and ends of loops and branches. Within a section elements are nodes.
+ * Elements that other sections read are kept in registers. What a scan takes apart or stacks is in memory, where pointers
+ * walk over it. A section sets registers when all of it has been computed, so carries keep their old values until then. */
 #include "fuse/group_visit.h"
 #include "jit/access.h"
 #include "jit/lower_kernel.h"
 #include "jit/serial_elements.h"
 
-/* Beyond these an engine takes long to compile it. */
+/* Limits: engines take long to compile larger functions. */
 #define MOST_REGISTERS 1024
 #define MOST_NODES 65536
-#define MOST_ELEMENTS 4096 /* of a value whose elements are asked for */
+#define MOST_ELEMENTS 4096 /* of a value that is accessed element by element */
 
 typedef enum event_kind {
-  EVENT_SECTION, /* its code */
+  EVENT_SECTION, /* the code of section `local` */
   EVENT_POINT,   /* local = other + n */
   EVENT_COUNT,   /* local = n */
   EVENT_LOOP,    /* while local > 0 */
-  EVENT_TEST,    /* ends the loop unless the register `local` is set */
-  EVENT_REPEAT,  /* local += n, the loop's end */
-  EVENT_IF,      /* the register `local` is set */
+  EVENT_TEST,    /* leaves the loop unless the register `local` is true */
+  EVENT_REPEAT,  /* local += n, and the end of the loop's body */
+  EVENT_IF,      /* if the register `local` is true */
   EVENT_ELSE,
   EVENT_END
 } event_kind;
@@ -33,10 +33,10 @@ typedef struct event {
 } event;
 
 typedef struct writer {
-  sn_serial s; /* first */
+  sn_serial s;
   event *events;
   size_t n_events, cap_events;
-  uint32_t memory, used; /* local with the address of memory for stacks; bytes taken of it */
+  uint32_t memory, used; /* local with the address of the memory for inner loops' stacks; bytes of it in use */
 } writer;
 
 enum { TABLE, ROUNDS, N_PARAMS };
@@ -51,7 +51,7 @@ static void add_event(writer *w, event_kind kind, uint32_t local, uint32_t other
   if (!k->status) w->events[w->n_events++] = (event){kind, local, other, n};
 }
 
-/* The code described since the last one stands here. */
+/* Ends the section: adds the event that writes the code described since the previous one. */
 static void end_section(writer *w) {
   sn_vecs *lanes = &w->s.j.walk.lanes;
   add_event(w, EVENT_SECTION, lanes->section, 0, 0);
@@ -93,7 +93,7 @@ static uint32_t leaf_of(sn_serial *s, const sn_home *home, int64_t i, sn_element
   return e->leaf;
 }
 
-/* An element is in all lanes, so both halves of a float64's are one. */
+/* An element is in all lanes of its node, so the two halves of a float64 are the same node. */
 sn_vec_value sn_serial_element(sn_serial *s, sn_home *home, int64_t i) {
   sn_element *e = element_of(s, home, i);
   if (!e) return (sn_vec_value){{0, 0}};
@@ -108,7 +108,7 @@ sn_vec_value sn_serial_element(sn_serial *s, sn_home *home, int64_t i) {
   return e->now;
 }
 
-/* To where it is kept; what this section reads of it stays as it was. */
+/* Stores the value to the element's leaf at the end of the section. Reads in this section still give the old value. */
 static void keep(sn_serial *s, sn_home *home, int64_t i, const sn_vec_value *value) {
   sn_element *e = element_of(s, home, i);
   if (e) sn_walk_write(&s->j.walk, leaf_of(s, home, i, e), value);
@@ -122,7 +122,7 @@ void sn_serial_set(sn_serial *s, sn_home *home, int64_t i, sn_vec_value value) {
   if (home->in_memory || home->in_registers) keep(s, home, i, &value);
 }
 
-/* For later sections: this one may still read what `to` was. */
+/* Stores all elements of `from` to those of `to`, for later sections: this one may still read the old ones. */
 static void copy(sn_serial *s, sn_home *to, sn_home *from) {
   for (int64_t i = 0; i < sn_type_size(to->type) && !s->j.unable; i++) {
     const sn_vec_value x = sn_serial_element(s, from, i);
@@ -144,7 +144,7 @@ static sn_status new_registers(sn_serial *s, const sn_type *type, sn_home **out)
 
 static uint32_t new_local(writer *w) { return sn_wasm_local(w->s.j.w, SN_WASM_TYPE_I32); }
 
-/* Makes a place in memory for a value of a scan. */
+/* Moves a value to memory: an inner scan takes it apart or stacks it. */
 static void give_memory(writer *w, sn_home *home) {
   home->in_memory = true;
   home->pointer = new_local(w);
@@ -157,25 +157,26 @@ static void give_memory(writer *w, sn_home *home) {
 static sn_status describe_control(writer *w, const sn_serial_control *c, sn_home **inputs,
                                   sn_home **results, bool whole);
 
-/* Sections of a region, for which of its values have to be kept from one to another. */
+/* The state while finding which values of a region are read in other sections than the one that makes them. */
 typedef struct uses {
   sn_home **homes;
-  uint32_t *made; /* per value: in which section, counted from 1 */
+  uint32_t *made; /* per value: the section that makes it, counted from 1; 0: none */
   uint32_t section;
-  bool control;
+  bool control; /* the group being visited is control flow */
 } uses;
 
 static sn_status note_use(void *user, const sn_touch *touch) {
   uses *u = user;
   const uint32_t v = touch->operand->value;
   if (v == SN_NONE) return SN_OK;
-  if (u->control && touch->operand == touch->group->control.room) return SN_OK; /* not needed */
+  if (u->control && touch->operand == touch->group->control.room) return SN_OK; /* this code needs no room */
   if (sn_touch_writes(touch)) u->made[v] = u->section;
   if ((u->control || u->made[v] != u->section) && !u->homes[v]->in_memory)
     u->homes[v]->in_registers = true;
   return SN_OK;
 }
 
+/* Gives registers to the values of a region that cross sections and are not in memory. */
 static sn_status note_uses(writer *w, const sn_serial_region *region, sn_home **homes) {
   const sn_groups *groups = region->groups;
   uses u = {.homes = homes, .section = 1};
@@ -192,7 +193,7 @@ static sn_status note_uses(writer *w, const sn_serial_region *region, sn_home **
   return SN_OK;
 }
 
-/* What control flow reads of a value: so many elements from `offset` on, which are those of `base`. */
+/* A home for what control flow reads of a value: elements of `base` from `offset` on, shared with it. */
 static sn_status view_of(sn_serial *s, sn_home *base, const sn_type *type, int64_t offset,
                          sn_home **out) {
   if (!base->in_memory && sn_type_size(type)) element_of(s, base, offset);
@@ -204,7 +205,7 @@ static sn_status view_of(sn_serial *s, sn_home *base, const sn_type *type, int64
   return s->j.walk.status;
 }
 
-/* Control flow among the groups of a region: results that have no place yet get the one it leaves them at. */
+/* Describes control flow among the groups of a region. Homes of results become those where it leaves the results. */
 static sn_status describe_inner(writer *w, const sn_graph *graph, const sn_serial_control *c,
                                 sn_home **homes) {
   const sn_control_flow *flow = &c->group->control;
@@ -225,8 +226,8 @@ static sn_status describe_inner(writer *w, const sn_graph *graph, const sn_seria
   return SN_OK;
 }
 
-/* A region's program with its arguments; output k goes to outs[k], if there is one, at once where `at_once` says so: else
- * arguments are read there until the end. */
+/* Describes a region's program. Output k goes to outs[k] if that is not NULL: for k >= at_once it is computed right there,
+ * for others copied at the end, since until then the region may read arguments at outs[k]. */
 static sn_status describe_region(writer *w, const sn_serial_region *region, sn_home **arguments,
                                  sn_home **outs, size_t at_once) {
   const sn_groups *groups = region->groups;
@@ -288,7 +289,7 @@ static sn_status describe_cond(writer *w, const sn_serial_control *c, sn_home **
   return s->j.walk.status;
 }
 
-/* A slice of a stack: a pointer that moves `step` bytes from round to round. */
+/* A slice of a stack: its pointer moves by `step` bytes in each round. */
 typedef struct slice {
   uint32_t pointer;
   int32_t step;
@@ -303,7 +304,7 @@ typedef struct loop {
 
 static bool fits(int64_t n) { return n <= INT32_MAX; }
 
-/* The slice of `stack` in the first round; of the whole loop the table has that. */
+/* *out = the home of the slice of `stack` in the first round. whole: for the outermost loop, whose table has that slice. */
 static sn_status add_slice(writer *w, loop *l, sn_home *stack, const sn_type *type, bool whole,
                            sn_home **out) {
   const sn_control *c = &l->c->control;
@@ -323,7 +324,8 @@ static sn_status add_slice(writer *w, loop *l, sn_home *stack, const sn_type *ty
   return w->s.j.walk.status;
 }
 
-/* NULL: it is not read. A stack may be a view of a buffer of another shape, so this alone tells what a slice is. */
+/* The type of a region's argument; NULL if the region does not read it. Only this tells the shape of a slice, since a stack
+ * may be a view of a buffer of another shape. */
 static const sn_type *argument_type(const sn_serial_region *region, size_t argument) {
   const sn_groups *groups = region->groups;
   for (size_t v = 0; v < groups->n_values; v++)
@@ -332,7 +334,7 @@ static const sn_type *argument_type(const sn_serial_region *region, size_t argum
   return NULL;
 }
 
-/* Before the loop: carries as they begin, and stacks in memory. */
+/* Describes what comes before the loop: sets the carries, and puts stacks in memory with pointers to their slices. */
 static sn_status enter_loop(writer *w, loop *l, sn_home **inputs, sn_home **results, bool whole) {
   sn_serial *s = &w->s;
   const sn_control *c = &l->c->control;
@@ -374,7 +376,7 @@ static sn_status enter_loop(writer *w, loop *l, sn_home **inputs, sn_home **resu
   return s->j.walk.status;
 }
 
-/* Constants follow the carries directly in a test, as a while_loop has no stacks. */
+/* The test of a while_loop takes the arguments of the body: there are no stacks between carries and constants. */
 static sn_status describe_loop(writer *w, const sn_serial_control *serial, sn_home **inputs,
                                sn_home **results, bool whole) {
   sn_serial *s = &w->s;
@@ -383,7 +385,7 @@ static sn_status describe_loop(writer *w, const sn_serial_control *serial, sn_ho
   const bool tests = c->op == SN_OP_while_loop;
   sn_home *again = NULL;
   SN_TRY(enter_loop(w, &l, inputs, results, whole));
-  if (s->j.unable) return SN_OK; /* not every carry has a place */
+  if (s->j.unable) return SN_OK; /* enter_loop may have left carries without homes */
   const uint32_t rounds = whole ? ROUNDS : new_local(w);
   if (!fits(c->length)) s->j.unable = true;
   if (!whole) add_event(w, EVENT_COUNT, rounds, 0, tests ? 1 : (int32_t)c->length);
@@ -451,7 +453,7 @@ static void write_event(sn_wasm *w, sn_walk *k, const event *e) {
   }
 }
 
-/* What lies at entry `number` of the table. */
+/* *out = a home in memory at the address in entry `number` of the table. */
 static sn_status home_in_table(writer *w, const sn_type *type, size_t number, int level,
                                sn_home **out) {
   sn_wasm *m = w->s.j.w;
@@ -465,7 +467,7 @@ static sn_status home_in_table(writer *w, const sn_type *type, size_t number, in
   return SN_OK;
 }
 
-/* The homes of all that the table names: inputs, results, the test, memory. */
+/* Makes the homes of all entries of the table: inputs, results, the test, memory for stacks. */
 static sn_status read_table(writer *w, const sn_serial_control *serial, sn_home **homes) {
   const sn_control *c = &serial->control;
   const sn_graph *body = c->regions[0];

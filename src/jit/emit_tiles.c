@@ -1,17 +1,18 @@
-/* emit_tiles.c - four unpacked rows of quantised blocks times rows of x, by the dot product of relaxed SIMD:
- * kernels/code.h. A lane of the sums is a row of blocks: of each the next four numbers lie in a lane (quant_rows.h), and meet
- * the same four numbers of x. Two rows of x are taken at a time, and of an odd number the last one twice.
+/* emit_tiles.c - the tiles role (kernels/code.h): four unpacked rows of quantised blocks times rows of x, by the dot product
+ * of relaxed SIMD. Each lane of a sum belongs to one row of blocks: a vector holds the next four numbers of every row, one row
+ * per lane (quant_rows.h), and is multiplied by the same four numbers of x. Rows of x are taken in pairs; if their number is
+ * odd, the last one is computed twice.
  *
- * The instruction and its bits: emit_blocks.c. */
+ * emit_blocks.c tells for which operands the instruction is exact. */
 #include "jit/body.h"
 #include "kernels/quant_rows.h"
 
 enum { NUMBERS, W_SCALES, Q, SCALES, TOTALS, PARTS, N, OUT, STRIDE, N_PARAMS };
 enum { PAIR = 2, STEPS = SN_PART / 4, VECTOR = 16, WORD = 4 };
-/* Bytes of a part: of four rows of blocks, of their scales and mins. */
+/* Bytes of a part of four rows of blocks: of their numbers; of their scales and mins. */
 enum { NUMBER_BYTES = STEPS * VECTOR, SCALE_BYTES = 2 * VECTOR };
 
-typedef struct row_of_x { /* locals: addresses, and what is added up */
+typedef struct row_of_x { /* locals: addresses; accumulators */
   uint32_t q, scales, totals, out;
   uint32_t dots, scale, sums[SN_PART_SUMS];
 } row_of_x;
@@ -19,9 +20,9 @@ typedef struct row_of_x { /* locals: addresses, and what is added up */
 typedef struct tiles {
   sn_wasm *w;
   const sn_block_layout *layout;
-  int zero_bits; /* numbers are 2 to so many more than they are; 0: they are not */
-  uint32_t numbers, w_scales, left; /* where the rows of blocks are, parts to come */
-  uint32_t step, zero;              /* four numbers of each row; 0 */
+  int zero_bits; /* numbers are stored plus 2^zero_bits; 0: they are stored as they are */
+  uint32_t numbers, w_scales, left; /* position in the rows of blocks; parts left */
+  uint32_t step, zero;              /* the vector with the next four numbers of each row; a vector of 0 */
   row_of_x x[PAIR];
 } tiles;
 
@@ -36,7 +37,7 @@ static void load(const tiles *t, sn_wasm_op code, uint32_t local, int offset) {
 
 /* ---- a part ------------------------------------------------------------------------------------ */
 
-/* Numbers [4 step, 4 step + 4) of part p. */
+/* Adds numbers [4 step, 4 step + 4) of part p to the dot products. */
 static void add_step(const tiles *t, int p, int step) {
   load(t, SN_WASM_v128_load, t->numbers, p * NUMBER_BYTES + step * VECTOR);
   set(t, t->step);
@@ -49,12 +50,12 @@ static void add_step(const tiles *t, int p, int step) {
   }
 }
 
-/* Of the part's total, in all lanes. */
+/* Pushes the total of x's part p, in all lanes. */
 static void total_of(const tiles *t, const row_of_x *x, int p) {
   load(t, SN_WASM_v128_load32_splat, x->totals, p * WORD);
 }
 
-/* Adds the part to its sum, as sn_part_product has it. */
+/* Adds the product of part p to sum p, as sn_part_product does. */
 static void add_product(const tiles *t, const row_of_x *x, int p) {
   load(t, SN_WASM_v128_load32_splat, x->scales, p * WORD);
   set(t, x->scale);
@@ -84,7 +85,7 @@ static void add_product(const tiles *t, const row_of_x *x, int p) {
   set(t, x->sums[p]);
 }
 
-/* Up to four parts: each has its own sum. */
+/* Adds the next four parts, or those left, each to a sum of its own. */
 static void add_parts(const tiles *t) {
   sn_emit_block(t->w, SN_WASM_block);
   for (int p = 0; p < SN_PART_SUMS; p++) {
@@ -101,7 +102,7 @@ static void add_parts(const tiles *t) {
 
 /* ---- two rows of x ----------------------------------------------------------------------------- */
 
-/* Bytes from what a parameter says of a row of x to the same of the next row. */
+/* Pushes the bytes from one row of x to the next in the array that the parameter points to. */
 static void get_stride(const tiles *t, uint32_t parameter) {
   get(t, parameter == OUT ? STRIDE : PARTS);
   if (parameter == OUT) return;
@@ -109,7 +110,7 @@ static void get_stride(const tiles *t, uint32_t parameter) {
   op(t, SN_WASM_i32_mul);
 }
 
-/* Of the first of two rows, or of the second: the same one again, if there is no more. */
+/* to = the parameter's address for the first of two rows, or for the second, which is the first again if it is the last. */
 static void start_at(const tiles *t, uint32_t to, uint32_t parameter, bool second) {
   get(t, parameter);
   if (second) {
@@ -166,7 +167,7 @@ static void store_total(const tiles *t, const row_of_x *x) {
   sn_emit_memory(t->w, SN_WASM_v128_store, 0);
 }
 
-/* What the parameters of rows of x become for the next two; their number may then be -1. */
+/* Moves the parameters to the next two rows of x. N may become -1. */
 static void next_rows(const tiles *t) {
   const uint32_t parameters[] = {Q, SCALES, TOTALS, OUT};
   for (int i = 0; i < 4; i++) {
@@ -198,7 +199,7 @@ static void make_locals(tiles *t) {
   t->zero = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
 }
 
-/* The function is the same for all kernels of a kind. */
+/* All kernels with blocks of a kind share one function. */
 sn_status sn_jit_tiles(sn_jit *j, uint32_t *number) {
   const sn_block_kind kind = (sn_block_kind)*j->kernel->group->call.options;
   uint32_t *made = &j->helpers->tiles[kind];

@@ -6,10 +6,10 @@
 #include "graph/ops.h"
 #include "math/scalar_words.h"
 
-/* ---- words: an instruction each where one gives the same bits -------------------------------- */
+/* ---- words: each is one instruction if there is one that gives the same bits ----------------- */
 
-/* The functions of math/ are some 2,000 words. Each word is a function of its own that takes its operands only: so a
- * call of it is short, and a page has 9 kB less to compile. */
+/* The functions of math/ are some 2,000 words. Each word is a C function that takes only its operands, and not the
+ * instruction: this makes calls short, and saves a page 9 kB of code to compile. */
 #define WORD __attribute__((noinline)) static sn_vec
 #define WORD1(op) \
   WORD word_##op(sn_vecs *lanes, sn_vec a) { return sn_vec_op(lanes, SN_WASM_##op, a, 0, 0); }
@@ -116,7 +116,7 @@ WORD word_f64x2_const(sn_vecs *lanes, double c) { return sn_vec_const64(lanes, s
 #define X_MNOT(m) sn_vec_not(lanes, m)
 #define X_SEL(m, a, b) FLOATS(select)(lanes, m, a, b)
 #define X_ISEL(m, a, b) FLOATS(select)(lanes, m, a, b)
-/* The mask stands before what may be skipped, the choice behind it. */
+/* Relies on the order: the RARE comes before the nodes of `a`, which may be skipped, and the RARE_END behind them. */
 #define X_SEL_RARE(m, a, b) (sn_vec_rare(lanes, m), sn_vec_rare_end(lanes, WIDTH, m, a, b))
 
 #define ROW(id, expr) \
@@ -170,7 +170,7 @@ static sn_vec combine_bool(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
   }
 }
 
-/* Between a small dtype and its wide one. */
+/* Casts between a small dtype and the wide dtype that strips compute it in. */
 static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
   switch (sn_dtype_is_small(to) ? to : from) {
 #define CASE_FLOAT(id, s)
@@ -255,7 +255,7 @@ static bool is_narrowed(const sn_vecs *lanes, sn_vec mask) {
   return lanes->nodes[mask].kind == SN_VEC_SHUFFLE && lanes->nodes[mask].code == SN_SHUFFLE_EVEN;
 }
 
-/* Masks of 64-bit lanes from those of 32; a mask that was narrowed is still there. */
+/* A mask of 32-bit lanes as two of 64-bit lanes. If it was made by narrowing two, these are returned. */
 static sn_vec_value widen(sn_vecs *lanes, sn_vec mask) {
   const sn_vec *wide = lanes->nodes[mask].args;
   if (is_narrowed(lanes, mask)) return (sn_vec_value){{wide[0], wide[1]}};

@@ -1,5 +1,5 @@
-/* install_posix.c - native programs make no code at run time: the strip VM is compiled for the
- * machine's widest vectors. */
+/* install_posix.c - native programs make no WebAssembly: the strip VM is compiled for the machine's
+ * widest vectors, and cc/ makes C of groups. */
 #include "jit/modules.h"
 
 uint32_t sn_code_first_place(void) { return 0; }

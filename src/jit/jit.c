@@ -2,7 +2,7 @@
 
 #include "jit/lower_kernel.h"
 
-/* A place in the function table is what C calls a function pointer here. */
+/* In WebAssembly a C function pointer is a place in the function table. */
 static void *function_at(const sn_code_module *module, uint32_t number) {
   return number == SN_NONE ? NULL : (void *)(uintptr_t)(module->first + number);
 }
@@ -43,7 +43,8 @@ static sn_status make_module(sn_arena *scratch, bool fused, sn_kernel *kernels, 
   return SN_OK;
 }
 
-/* What emitting takes, megabytes for a long program, is not the program's to keep. */
+/* Emitting takes megabytes for a long program. They come from an arena of their own, since the program does not need them
+ * afterwards. */
 sn_status sn_jit_kernels(sn_arena *arena, bool fused, sn_kernel *kernels, size_t n,
                          sn_code_module **out) {
   *out = NULL;

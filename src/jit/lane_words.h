@@ -1,6 +1,6 @@
-/* lane_words.h - what instructions on lanes do, by the words of math/words.h: of floats and integers of one width. a, b are
- * the first operands as floats, i, j as bits; `bits` is how far a shift goes. Whoever includes it says what becomes of
- * an instruction of one operand, of two, and of a shift. */
+/* lane_words.h - what instructions on lanes compute, in the words of math/words.h, for floats and integers of one width. a, b
+ * are the first two operands as floats, i, j the same as bits; `bits` is how far a shift goes. The includer passes macros
+ * ONE, TWO and SHIFT, which say what becomes of an instruction with one operand, with two, and of a shift. */
 #ifndef SN_JIT_LANE_WORDS_H
 #define SN_JIT_LANE_WORDS_H
 

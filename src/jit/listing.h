@@ -4,8 +4,8 @@
 
 #include "kernels/kernel.h"
 
-/* What is emitted for the kernel on its own; in a program it shares a module with the others. A
- * comment where there is none. The text is arena's. */
+/* *out is the code of a module with this kernel alone (in a program it shares one with the others), or
+ * a comment if the kernel has no code. The text lives in the arena. */
 sn_status sn_jit_listing(sn_arena *arena, bool fused, const sn_kernel *kernel, const char **out);
 
 #endif

@@ -2,9 +2,10 @@
 
 #include "jit/body.h"
 
-/* Of a row whose accumulators stay in registers: half of those there are, and its code's length. */
+/* Limits of a row of outputs whose totals stay in registers: vectors, which is half of the registers, and nodes of the
+ * unrolled code. */
 enum { MOST_VECTORS = 8, MOST_NODES = 192 };
-/* Of a point, where two are taken together. */
+/* Most nodes of a point if two points are taken together. */
 enum { MOST_OF_PAIR = 32 };
 
 const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold",   "columns",
@@ -12,7 +13,7 @@ const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold",   "co
 
 /* ---- strip ----------------------------------------------------------------------------------- */
 
-/* Totals of the strip lie together, whatever the space. */
+/* The totals of a strip are contiguous in the parameter, whatever the space is. */
 static void describe_total(sn_jit *j, int rank, uint32_t param) {
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
@@ -58,8 +59,8 @@ static bool kernel_has_bags(const sn_kernel *kernel) {
   return kernel->reduce.mode == SN_REDUCE_RAGGED;
 }
 
-/* Points that the code takes one after the other, of those of an output, in one walk along the
- * outputs: a section. Of two the total between them is never in memory; an odd one goes first. */
+/* One walk along the outputs, which adds `points` reduced points to each: a section. Between two points
+ * the total stays in a register. If pairs are taken and the number of points is odd, a single one goes first. */
 typedef struct turn {
   int points;
   uint32_t acc; /* leaf of the totals */
@@ -69,13 +70,13 @@ typedef struct columns {
   sn_jit *j;
   turn turns[3];
   int n_turns;
-  bool kept;                      /* totals stay in registers */
+  bool kept;                      /* the totals of a row of outputs stay in registers */
   uint32_t acc, first, n_outputs; /* parameters */
-  uint32_t point, to_come, left;  /* locals */
+  uint32_t point, to_come, left;  /* locals: next reduced point, reduced points and outputs still to come */
 } columns;
 
-/* The totals walk along with the outputs. The first turn reads nothing where they go: its first point
- * begins them; in a bag it is added to 0, as it may be -0. */
+/* Describes a turn; the totals walk along with the outputs. The first turn reads no totals: they begin
+ * with its first point, or in a bag with the identity plus that point (a sum must not begin as -0). */
 static sn_status describe_turn(columns *c, bool first, int points) {
   sn_jit *j = c->j;
   sn_walk *k = &j->walk;
@@ -105,7 +106,7 @@ static sn_status describe_turn(columns *c, bool first, int points) {
   return k->status;
 }
 
-/* What has been described so far is for each vector. */
+/* Nodes per vector of all that has been described so far. */
 static uint32_t nodes_of(const sn_jit *j) {
   const sn_vecs *lanes = &j->walk.lanes;
   uint32_t n = 0;
@@ -113,8 +114,8 @@ static uint32_t nodes_of(const sn_jit *j) {
   return n;
 }
 
-/* Where a row of outputs is a few whole vectors its totals stay in registers: in memory each row
- * would wait for what the one before has just written. Returns how many vectors, or 0. */
+/* If a row of outputs is a few whole vectors, its totals stay in registers: from memory each reduced
+ * point would have to wait for what the point before has just written. Returns how many vectors, or 0. */
 static uint32_t vectors_of_row(const sn_jit *j) {
   const sn_group *g = j->kernel->group;
   const int64_t n = g->space[0];
@@ -132,8 +133,8 @@ static void keep_row(columns *c, uint32_t vectors) {
     leaves[c->turns[i].acc].registers = leaves[c->turns[0].acc].registers;
 }
 
-/* Points of several reduced dims do not follow each other by one stride, and long bodies gain
- * little. */
+/* Whether two points are taken together. Points of several reduced dims are not one stride apart, and
+ * long bodies gain little. */
 static bool takes_pairs(const sn_jit *j) {
   const sn_group *g = j->kernel->group;
   return g->reduced_rank == 1 && g->reduced[0] > 1 && nodes_of(j) <= MOST_OF_PAIR;
@@ -153,7 +154,7 @@ static void write_row(columns *c, uint32_t section) {
   for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
 }
 
-/* The next points, from local `point` on; `to_come` are left. */
+/* Writes turn n, which takes the next points from local `point` on and counts `to_come` down. */
 static void write_turn(columns *c, int n) {
   sn_walk *k = &c->j->walk;
   const int reduced = c->j->kernel->group->reduced_rank;
@@ -172,7 +173,7 @@ static sn_status emit_columns(sn_jit *j, uint32_t *number) {
   sn_wasm *w = j->w;
   int pick[SN_MAX_RANK];
   int64_t dims[SN_MAX_RANK];
-  /* of a bag, outputs are the points of one row */
+  /* if rows have bags, the outputs of a call are the points of one row: dim 0 of the space is not walked */
   const int reduced = g->reduced_rank, skipped = kernel_has_bags(j->kernel);
   const int rank = g->space_rank - skipped + reduced;
   for (int i = 0; i < rank; i++) {
@@ -246,7 +247,7 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
   return false;
 }
 
-/* start: what all roles of all kernels begin with. */
+/* Emits all roles of a kernel. start: the state with which every role of every kernel begins. */
 static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_jit_functions *out) {
   static role_fn *const roles[SN_JIT_ROLE_COUNT] = {
       [SN_JIT_STRIP] = emit_strip, [SN_JIT_FOLD] = sn_jit_fold,     [SN_JIT_COLUMNS] = emit_columns,
@@ -267,7 +268,7 @@ static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_ji
   return SN_OK;
 }
 
-/* What a kernel's functions are emitted with, and all of them share. */
+/* Makes the state that all functions share: the table of bases and the helpers. */
 static sn_status begin_kernels(sn_jit *start, const sn_kernel *kernels, size_t n) {
   sn_arena *arena = start->w->arena;
   size_t n_values = 0;

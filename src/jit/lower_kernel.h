@@ -1,5 +1,5 @@
-/* lower_kernel.h - kernels to one WebAssembly module: functions that take the place of the strip VM
- * in the kernels' inner loops, bit for bit.
+/* lower_kernel.h - lowers kernels to one WebAssembly module, with functions that replace the strip VM
+ * in the kernels' inner loops and give the same bits.
  *
  *   role     parameters, all int32                        does
  *   strip    values, memory, total, flat, n                 `post` at points [flat, flat + n) of the
@@ -17,9 +17,9 @@
  *   tiles    numbers, scales of four rows, q, scales,       out[i] = four unpacked rows of blocks times row i of x,
  *            totals, parts, n, out, stride                at out + i * stride, for i < n
  *
- * values: the buffers' addresses. memory: of the running worker; fold overwrites its first
- * SN_FOLD_SCRATCH_BYTES, rows what the kernel's row plan says. A role that cannot be lowered has no
- * function: the VM does it. */
+ * values: the buffers' addresses. memory: scratch of the running worker; fold overwrites its first
+ * SN_FOLD_SCRATCH_BYTES, rows the part that the kernel's row plan lays out. A role that cannot be
+ * lowered has no function, and the VM does it. kernels/code.h has the contract in full. */
 #ifndef SN_JIT_LOWER_KERNEL_H
 #define SN_JIT_LOWER_KERNEL_H
 
@@ -44,7 +44,7 @@ typedef enum sn_jit_role {
 
 extern const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT];
 
-typedef struct sn_jit_functions { /* of a kernel: numbers in the module, or SN_NONE */
+typedef struct sn_jit_functions { /* per role of a kernel its function's number in the module, or SN_NONE */
   uint32_t of[SN_JIT_ROLE_COUNT];
 } sn_jit_functions;
 
@@ -52,15 +52,15 @@ typedef struct sn_jit_module {
   const uint8_t *bytes; /* exports are the functions' numbers in decimal */
   size_t n_bytes;
   uint32_t n_functions;        /* 0: nothing could be lowered */
-  sn_jit_functions *functions; /* per kernel, or per member of it */
-  size_t n_parts;              /* of these */
+  sn_jit_functions *functions; /* per part of a kernel (sn_kernel_part), in their order */
+  size_t n_parts;              /* entries of functions */
 } sn_jit_module;
 
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out);
 
-/* A loop over tiny programs as a module of one function (emit_serial.c): table, n as sn_serial_code. *n: 0 if it cannot
- * be. */
+/* Emits a loop over tiny programs as a module with one function, an sn_serial_code (emit_serial.c). *n, the bytes of the
+ * module, is 0 if the loop cannot be lowered. */
 sn_status sn_jit_emit_serial(sn_arena *arena, const sn_jit_target *target,
                              const sn_serial_control *serial, const uint8_t **bytes, size_t *n);
 

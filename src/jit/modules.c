@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-/* Sorted by first place. */
+/* Live modules, sorted by their first place in the table. */
 static sn_code_module *live[SN_CODE_MAX_MODULES];
 static uint32_t n_live;
 static sn_code_module *in_slot[SN_CODE_MAX_MODULES];
 static uint32_t last_serial;
 static sn_code_counts counts;
-static _Atomic uint32_t refused; /* lanes count here too */
+static _Atomic uint32_t refused; /* workers count here, too (sn_code_is_ready) */
 
 static uint32_t hash_bytes(const uint8_t *bytes, size_t n) {
   uint32_t hash = 2166136261u;
@@ -26,7 +26,7 @@ static sn_code_module *find_equal(const sn_env *env, const uint8_t *bytes, size_
   return NULL;
 }
 
-/* The first gap of n places; its number in the list of live modules is *at. */
+/* Returns the first place of the lowest gap of n places. *at is the index in `live` for a module that is put there. */
 static uint32_t find_places(uint32_t n, uint32_t *at) {
   uint32_t place = sn_code_first_place();
   for (*at = 0; *at < n_live && live[*at]->first - place < n; ++*at)
@@ -101,8 +101,8 @@ sn_code_counts sn_code_count(void) {
   return counts;
 }
 
-/* Per slot: the serial of the module that this thread's table holds there, or, refused, its
- * complement. Places of a released module are overwritten by the next one's. */
+/* Per slot: the serial of the module that this thread has installed, or the complement of the serial
+ * if the host refused it. The places of a released module stay filled until a later module overwrites them. */
 static _Thread_local uint32_t installed[SN_CODE_MAX_MODULES];
 
 bool sn_code_is_ready(const void *module) {

@@ -87,7 +87,8 @@ sn_wasm_locals sn_wasm_read_locals(sn_wasm_reader *r) {
   return (sn_wasm_locals){n, (sn_wasm_type)read_byte(r)};
 }
 
-/* The import's only choice is whether memory is shared: the flags after the names and the kind. */
+/* Position in the import section of the memory's flags, the only byte that differs between modules: they stand behind the
+ * names and the kind. */
 #define IMPORT_FLAGS_AT 13
 
 bool sn_wasm_find_functions(const uint8_t *bytes, size_t n, sn_wasm_functions *out) {

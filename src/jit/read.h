@@ -1,5 +1,5 @@
-/* read.h - reads back the modules that emit.h wrote, instruction by instruction, by the rows of wasm_ops.def: what the
- * assembler writes, no more of the format. */
+/* read.h - reads back the modules that emit.h wrote, instruction by instruction, by the rows of wasm_ops.def. It knows only
+ * the part of the format that the assembler writes. */
 #ifndef SN_JIT_READ_H
 #define SN_JIT_READ_H
 
@@ -7,15 +7,15 @@
 
 typedef struct sn_wasm_reader {
   const uint8_t *at, *end;
-  bool bad; /* bytes that emit.c does not write were met */
+  bool bad; /* set at bytes that emit.c does not write */
 } sn_wasm_reader;
 
 typedef struct sn_wasm_insn {
   sn_wasm_op op;
   uint32_t index;    /* LOCAL, LABEL, CALL; LANE, LANE_MEMORY: the lane */
   int32_t value;     /* I32 */
-  uint32_t align;    /* MEMORY, LANE_MEMORY: log2 of what the address is a multiple of */
-  uint32_t offset;   /* the same: bytes behind the address */
+  uint32_t align;    /* MEMORY, LANE_MEMORY: log2 of the promised alignment in bytes */
+  uint32_t offset;   /* MEMORY, LANE_MEMORY: bytes behind the address */
   uint8_t bytes[16]; /* V128, SHUFFLE */
 } sn_wasm_insn;
 
@@ -33,14 +33,15 @@ sn_wasm_locals sn_wasm_read_locals(sn_wasm_reader *r);
 /* A module's functions, one after the other. */
 typedef struct sn_wasm_functions {
   sn_wasm_reader signatures, code;
-  uint32_t n; /* to come */
+  uint32_t n; /* functions not yet read */
   bool shared_memory;
 } sn_wasm_functions;
 
-/* false: these bytes are not a module of emit.h. */
+/* Returns false if the bytes are not a module of emit.h. */
 bool sn_wasm_find_functions(const uint8_t *bytes, size_t n, sn_wasm_functions *out);
 
-/* The next function: its number of parameters, and its body: the number of runs of locals, those, then instructions. */
+/* Moves to the next function. Returns its number of parameters; *body reads the number of runs of locals, the runs, then the
+ * instructions. */
 uint32_t sn_wasm_next_function(sn_wasm_functions *f, sn_wasm_reader *body);
 
 #endif

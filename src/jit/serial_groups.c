@@ -1,5 +1,5 @@
-/* serial_groups.c - tiny groups written out: their bodies once for each point, sums in the order that kernels/fold.h
- * tells. Nothing is left of loops, strides and what lies in memory for a moment. */
+/* serial_groups.c - tiny groups unrolled: bodies once for each point, sums in the order of kernels/fold.h. Loops, strides
+ * and temporaries in memory are all gone afterwards. */
 #include "jit/serial_elements.h"
 
 static int64_t place_of(const sn_serial *s, const sn_operand *o) {
@@ -8,7 +8,7 @@ static int64_t place_of(const sn_serial *s, const sn_operand *o) {
   return place;
 }
 
-/* Point `flat` of dims, at s->at from `first` on; behind them there are none. */
+/* Sets s->at[first ..) to the indices of point `flat` of dims, and what follows to 0. */
 static void go_to(sn_serial *s, int first, int rank, const int64_t *dims, int64_t flat) {
   for (int i = first + rank; i < SN_MAX_RANK; i++) s->at[i] = 0;
   for (int i = rank - 1; i >= 0; flat /= dims[i--]) s->at[first + i] = flat % dims[i];
@@ -61,7 +61,8 @@ static sn_vec_value combine(sn_serial *s, sn_op op, sn_dtype dtype, sn_vec_value
   return out;
 }
 
-/* In lanes, then lane j with j + half: all in x[0]. Lanes that took no point have the identity. */
+/* Folds a strip of n terms into x[0] as fold.h says: into lanes, then lane j with j + half. Lanes without a point would
+ * hold the identity and are skipped. */
 static void fold_strip(sn_serial *s, const sn_reduction *r, sn_vec_value *x, int64_t n) {
   int64_t lanes = sn_fold_order_of(r->dtype).lanes;
   for (int64_t i = lanes; i < n; i++)
@@ -74,7 +75,7 @@ static void fold_strip(sn_serial *s, const sn_reduction *r, sn_vec_value *x, int
   }
 }
 
-/* Items in a binary counter, into x[0]: level i has bit i of how many came. */
+/* Combines n items in a binary counter, into x[0]. Level i is in use if bit i of the count is set. */
 static void count_items(sn_serial *s, const sn_reduction *r, sn_vec_value *x, int64_t n) {
   sn_vec_value levels[64];
   for (int64_t count = 0; count < n; count++) {
@@ -91,7 +92,7 @@ static void count_items(sn_serial *s, const sn_reduction *r, sn_vec_value *x, in
   }
 }
 
-/* n terms in lists of `piece`, each by `fold` into one item; then all of them with the identity. */
+/* The sum of n terms: each chunk (columns) or strip becomes one item, the items are counted, and the identity is added. */
 static sn_vec_value sum_of(sn_serial *s, const sn_reduction *r, bool columns, sn_vec_value *x,
                            int64_t n) {
   const sn_fold_order order = sn_fold_order_of(r->dtype);
@@ -107,13 +108,13 @@ static sn_vec_value sum_of(sn_serial *s, const sn_reduction *r, bool columns, sn
     if (!columns) fold_strip(s, r, x + i, terms);
     x[items] = x[i];
   }
-  if (!columns && items > 1) s->j.unable = true; /* strips are counted lane by lane */
+  if (!columns && items > 1) s->j.unable = true; /* strips of a block are combined lane by lane, not as items */
   count_items(s, r, x, items);
   if (!n) return identity;
   return sn_op_describe(r->op)->picks ? x[0] : combine(s, r->op, r->dtype, x[0], identity);
 }
 
-/* A phase at a point of the space: its totals. */
+/* Describes a phase at a point of the space and sets its totals. */
 static sn_status describe_phase(sn_serial *s, const sn_group *g, const sn_phase *phase,
                                 bool columns, int64_t point, sn_vec_value *terms) {
   const int64_t n = sn_group_reduced_points(g);
@@ -198,7 +199,7 @@ static sn_status describe_concat(sn_serial *s, const sn_group *g) {
 }
 
 sn_status sn_serial_group(sn_serial *s, const sn_group *g, const sn_kernel *kernel) {
-  sn_kernel stand_in = {.group = g}; /* what bodies ask of a kernel */
+  sn_kernel stand_in = {.group = g}; /* bodies use only the group of a kernel */
   s->j.kernel = &stand_in;
   switch (g->kind) {
   case SN_GROUP_MAP: return describe_map(s, g);

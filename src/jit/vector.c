@@ -11,14 +11,15 @@ const uint8_t sn_vec_shuffles[SN_SHUFFLE_COUNT][16] = {
     [SN_SHUFFLE_FLIP_64] = {8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7},
 };
 
-/* Only x86 processors make negative NaNs, and their min and max know neither NaN nor -0. */
+/* Detects x86 by 0 / 0, which gives a negative NaN on no other processor. The min and max instructions of x86 do not treat
+ * NaN and -0 as f32x4.min and .max do, so engines emit many instructions for these. */
 sn_vec_target sn_vec_target_here(bool relaxed) {
   const volatile float zero = 0;
   const float nan = zero / zero;
   return (sn_vec_target){.relaxed = relaxed, .split_minmax = signbit(nan)};
 }
 
-/* Node 0 is nobody's: an empty place of the table, an unused argument. */
+/* Node 0 is no value: it stands for an empty place of the table and for an argument that is not used. */
 void sn_vecs_init(sn_vecs *l, sn_arena *arena, sn_vec_target target) {
   *l = (sn_vecs){.arena = arena, .target = target};
   l->status = sn_arena_grow(arena, (void **)&l->nodes, &l->cap_nodes, 0, sizeof *l->nodes);
@@ -41,7 +42,7 @@ static bool same(const sn_vec_node *a, const sn_vec_node *b) {
          a->args[1] == b->args[1] && a->args[2] == b->args[2] && a->imm == b->imm;
 }
 
-/* Regions nest, so the one under way can see n's if it lies inside. */
+/* Whether a node made now may refer to n. Regions nest: code can refer to n if it lies inside n's region. */
 static bool visible(const sn_vecs *l, const sn_vec_node *n) {
   if (n->level == 2 && n->section != l->section) return false;
   uint32_t r = l->region;
@@ -68,7 +69,7 @@ static void grow_table(sn_vecs *l) {
 }
 
 static sn_vec add(sn_vecs *l, sn_vec_node node) {
-  if (l->status) return 0; /* there may be no nodes at all */
+  if (l->status) return 0; /* the array of nodes may not exist */
   for (uint32_t i = 0; i < node.n_args; i++)
     if (l->nodes[node.args[i]].level > node.level) node.level = l->nodes[node.args[i]].level;
   node.section = l->section;
@@ -89,7 +90,7 @@ static sn_vec add(sn_vecs *l, sn_vec_node node) {
 
 static sn_vec add_const(sn_vecs *l, uint16_t width, uint64_t bits) {
   const uint32_t region = l->region;
-  l->region = 0; /* seen from everywhere */
+  l->region = 0; /* so that it is visible from everywhere */
   const sn_vec c = add(l, (sn_vec_node){.kind = SN_VEC_CONST, .code = width, .imm = bits});
   l->region = region;
   return c;
@@ -110,7 +111,8 @@ static bool is_const32(const sn_vecs *l, sn_vec node) {
   return l->nodes[node].kind == SN_VEC_CONST && l->nodes[node].code == 32;
 }
 
-/* What rows ask of a constant operand: whether a shift goes that far. */
+/* Folds `and` and `eq` of two constants. The expressions of ops.def use these to test a constant operand, such as whether a
+ * shift by it is in range. */
 static bool fold(const sn_vecs *l, sn_wasm_op op, sn_vec a, sn_vec b, uint32_t *bits) {
   const uint32_t x = (uint32_t)l->nodes[a].imm, y = (uint32_t)l->nodes[b].imm;
   if (!is_const32(l, a) || !is_const32(l, b)) return false;
@@ -159,8 +161,9 @@ static bool is_zero(const sn_vecs *l, sn_vec node) {
   return l->nodes[node].kind == SN_VEC_CONST && l->nodes[node].imm == 0;
 }
 
-/* a < b ? b : a and b < a ? a : b differ where one is NaN, which then is one of the two, and for
- * zeros of two signs. Their bits together are NaN or right, but for the zero's sign under max. */
+/* pmin(a, b) and pmin(b, a) differ only where an operand is NaN, which one of them then returns, and for zeros of both signs.
+ * The `or` of their bits is NaN, or the right -0. The same holds for pmax, except that the `or` of the zeros is -0 where max
+ * is +0: subtracting the xor of the two corrects that. */
 sn_vec sn_vec_min(sn_vecs *l, sn_vec a, sn_vec b) {
   if (!l->target.split_minmax) return sn_vec_op(l, SN_WASM_f32x4_min, a, b, 0);
   const sn_vec p = sn_vec_op(l, SN_WASM_f32x4_pmin, a, b, 0);
@@ -225,7 +228,7 @@ sn_vec sn_vec_xor(sn_vecs *l, sn_vec a, sn_vec b) {
   return sn_vec_op(l, SN_WASM_v128_xor, a, b, 0);
 }
 
-/* -floor(-a) is ceil(a) */
+/* -a; -floor(-b), as math/ writes it, becomes ceil(b). */
 sn_vec sn_vec_neg(sn_vecs *l, uint32_t width, sn_vec a) {
   const sn_wasm_op neg = width == 64 ? SN_WASM_f64x2_neg : SN_WASM_f32x4_neg;
   const sn_wasm_op floor = width == 64 ? SN_WASM_f64x2_floor : SN_WASM_f32x4_floor;
@@ -238,7 +241,7 @@ sn_vec sn_vec_neg(sn_vecs *l, uint32_t width, sn_vec a) {
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* A region is entered anew each time: its marker has no equal. */
+/* Opens a region. imm, unique per marker, keeps hash-consing from merging it with another one. */
 sn_vec sn_vec_rare(sn_vecs *l, sn_vec mask) {
   const sn_vec rare =
       add(l, (sn_vec_node){.kind = SN_VEC_RARE, .n_args = 1, .args = {mask}, .imm = l->n_nodes});
@@ -246,7 +249,7 @@ sn_vec sn_vec_rare(sn_vecs *l, sn_vec mask) {
   return rare;
 }
 
-/* The marker and the end are on one level, or they would not enclose anything. */
+/* Closes the region. The marker gets the level of the end, since both must be written in the same pass. */
 sn_vec sn_vec_rare_end(sn_vecs *l, uint32_t width, sn_vec mask, sn_vec a, sn_vec b) {
   const sn_vec rare = l->region;
   if (l->status || rare == 0) return 0;
@@ -264,8 +267,8 @@ sn_vec sn_vec_rare_end(sn_vecs *l, uint32_t width, sn_vec mask, sn_vec a, sn_vec
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
-/* A constant that only operations behind a RARE want stands there: a loop that seldom gets to it
- * keeps no register for it. */
+/* Counts a use. A constant that only operations inside a RARE use is not held but written inline
+ * there: a loop that seldom gets to it then keeps no register for it. */
 static void use(sn_vecs *l, sn_vec node, int level, uint16_t section, bool rarely) {
   sn_vec_node *n = &l->nodes[node];
   n->uses++;

@@ -26,7 +26,7 @@ static bool same_walk(const sn_walker *a, const sn_walker *b) {
          memcmp(a->strides, b->strides, sizeof a->strides) == 0;
 }
 
-/* Scalar programs read thousands of elements of few buffers: the newest walkers are tried. */
+/* How many of the newest walkers are searched. Scalar programs have thousands of leaves, but on few buffers. */
 #define RECENT 64
 
 static uint32_t find_walker(sn_walk *k, const sn_walker *wanted) {
@@ -55,7 +55,7 @@ uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t off
   sn_walker walker = {.base = base, .section = k->lanes.section, .fixed = true};
   bool backward = false;
   for (int i = 0; i < k->rank; i++) {
-    const bool goes_on = base.follows && i == k->rank - 1; /* from run to run, however short */
+    const bool goes_on = base.follows && i == k->rank - 1; /* its pointer moves on from run to run, even of one element */
     if (strides[i] == 0 || (k->dims[i] == 1 && !goes_on)) continue;
     walker.strides[i] = (int32_t)(strides[i] * bytes);
     walker.fixed = false;
@@ -114,7 +114,7 @@ void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value) {
 
 /* ---- lookups --------------------------------------------------------------------------------- */
 
-/* Places that stay for a run are found where it begins. */
+/* Computes the lookups whose index has this level: those that stay the same during a run (1) at its begin. */
 static void find_places(sn_walk *k, uint32_t section, int level) {
   for (size_t i = 0; i < k->n_leaves; i++) {
     sn_leaf *leaf = &k->leaves[i];
@@ -230,19 +230,19 @@ void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t t
   }
 }
 
-/* In nodes per vector. */
+/* Lengths are in nodes per vector (sn_walk_length). */
 #define LONG_BODY 16
 #define PART 16
 #define MOST_PARTS 4
-/* Of all copies, elsewhere and behind a RARE: engines take long for more, but a loop that seldom
- * gets to the latter is no slower. */
+/* Most nodes of all copies together, outside of a RARE and inside: engines take long to compile more. Nodes inside may be
+ * more, since a loop that seldom gets to them is no slower. */
 #define MOST_NODES 800
 #define MOST_RARE_NODES 2400
-#define RARELY_WRITTEN 100 /* from here on a body is not written once more for one whole vector */
+#define RARELY_WRITTEN 100 /* a body of at least this length gets no further copy for single whole vectors */
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* At k->shift and k->turn. */
+/* One copy of the body, at k->shift and k->turn. */
 static void write_copy(sn_walk *k, uint32_t section, sn_copy copy) {
   k->copy = copy;
   sn_write_pass(&k->writer, section, 2);
@@ -293,7 +293,8 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare) {
   return n;
 }
 
-/* Short bodies are mostly pointers and branches, which several copies share. Long ones: below. */
+/* How many copies a loop has. The cost of a short body is mostly pointers and branches, which the copies share; long bodies
+ * have copies to be staggered (below). */
 static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
   const uint32_t rare = sn_walk_length(k, section, true) - length;
   int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;
@@ -305,9 +306,9 @@ static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
   return copies;
 }
 
-/* A long body is one long chain of operations that wait for each other, and a processor looks only
- * two or three bodies ahead. So the copies are written in parts, each beside an earlier part of the
- * next copy: A0, A1 B0, A2 B1, A3 B2, B3. What is looked at then waits for half as much. */
+/* A long body is one long chain of dependent operations, and a processor looks only two or three
+ * bodies ahead. So the copies are written in parts, each beside an earlier part of the next copy: A0,
+ * A1 B0, A2 B1, A3 B2, B3. The operations in the processor's window then depend on half as many others. */
 static void staggered_copies(sn_walk *k, uint32_t section, uint32_t copies, uint32_t parts) {
   sn_vec cuts[MOST_PARTS + 1];
   for (uint32_t part = 0; part <= parts; part++)
@@ -346,7 +347,8 @@ static void partial_vector(sn_walk *k, uint32_t section) {
   sn_emit(k->w, SN_WASM_end);
 }
 
-/* All that is left: whole vectors as partial ones, too, and the last step goes too far and back. */
+/* The rest of a run, whole vectors written as partial ones, too. The last step advances by 4, whatever was left, and count,
+ * now 0 or negative, takes the pointers back. */
 static void partial_loop(sn_walk *k, uint32_t section) {
   sn_emit_while(k->w, k->count, 1);
   sn_walk_copy(k, section, SN_COPY_PARTIAL, 0);
@@ -356,7 +358,7 @@ static void partial_loop(sn_walk *k, uint32_t section) {
   advance_by_count(k, section);
 }
 
-/* A run of k->count elements, a multiple of `unit`: what can never be left over is not written. */
+/* A run of k->count elements, a multiple of `unit`. Loops for remainders that cannot occur are not written. */
 static void run_of(sn_walk *k, uint32_t section, int64_t unit) {
   const uint32_t length = sn_walk_length(k, section, false);
   const int32_t copies = copies_of(k, section, length);
@@ -372,7 +374,8 @@ static void run_of(sn_walk *k, uint32_t section, int64_t unit) {
 
 void sn_walk_run(sn_walk *k, uint32_t section) { run_of(k, section, 1); }
 
-/* The pointers stand behind a whole run along dim i + 1: on to the next index of dim i. */
+/* The pointers stand behind a whole run along dim i + 1: moves them to its begin at the next index of dim i, and carries into
+ * outer dims down to `first`. */
 static void next_index(sn_walk *k, uint32_t section, int i, int first) {
   int opened = 0;
   for (; i >= first; i--) {
@@ -409,7 +412,7 @@ void sn_walk_wrap(sn_walk *k, uint32_t section, int first) {
   sn_emit(k->w, SN_WASM_end);
 }
 
-/* count = min(left, what is left of the innermost dim) */
+/* count = min(left, elements left in the innermost dim) */
 static void take_run(sn_walk *k, uint32_t left) {
   const int last = k->rank - 1;
   sn_emit_i32(k->w, (int32_t)k->dims[last]);
@@ -425,7 +428,7 @@ static void take_run(sn_walk *k, uint32_t left) {
   sn_emit(k->w, SN_WASM_end);
 }
 
-/* The largest power of two that divides both. */
+/* The largest power of two that divides both numbers. */
 static int64_t common_unit(int64_t a, int64_t b) { return (a | b) & -(a | b); }
 
 void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left) {

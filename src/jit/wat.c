@@ -1,11 +1,11 @@
-/* wat.c - modules of emit.h as WebAssembly text, by the rows of wasm_ops.def. An assembler of the text makes the same
- * bytes again. */
+/* wat.c - prints modules of emit.h as WebAssembly text, by the rows of wasm_ops.def. Assembling the text gives the same bytes
+ * again. */
 #include <string.h>
 
 #include "base/text.h"
 #include "jit/read.h"
 
-/* One after the other: pointers to them would take more room than they do. */
+/* All texts one after the other: an array of pointers would take more room than the texts. */
 static const char op_texts[] =
 #define W(id, text, prefix, code, immediate, align, pops, pushes) text "\0"
 #include "jit/wasm_ops.def"
@@ -19,7 +19,7 @@ const char *sn_wasm_op_text(sn_wasm_op op) {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* Floats as bits: exact, NaN included. */
+/* Floats are printed as bits, which is exact for NaN, too. */
 static void text_v128(sn_text *t, const uint8_t *bytes) {
   uint32_t lanes[4];
   memcpy(lanes, bytes, sizeof lanes);
@@ -52,7 +52,7 @@ static void text_immediate(sn_text *t, const sn_wasm_insn *insn) {
   }
 }
 
-/* The end of the function itself is not an instruction in text. */
+/* The last `end` closes the function; the text has a parenthesis for it. */
 static void text_code(sn_wasm_reader *r, sn_text *t) {
   int depth = 2;
   while (r->at < r->end && !r->bad && !t->status) {
@@ -100,7 +100,7 @@ static void text_function(sn_wasm_reader *r, sn_text *t, uint32_t number, uint32
   sn_text_add(t, "  )\n");
 }
 
-/* number: which function, SN_WASM_ALL: every one. */
+/* As the number of a function: all of them. */
 #define SN_WASM_ALL UINT32_MAX
 
 static bool text_functions(sn_wasm_functions *f, sn_text *t, uint32_t number) {

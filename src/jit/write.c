@@ -8,7 +8,7 @@ sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const 
   SN_TRY(sn_arena_alloc(arena, n, sizeof *writer->local, (void **)&writer->local));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *writer->left, (void **)&writer->left));
   for (size_t i = 0; i < n; i++) writer->local[i] = SN_NONE;
-  /* every local is some node's, or one of the few that are taken for a moment */
+  /* a local belongs to a node, or is one of the few taken for a moment: so many are free at most */
   return sn_arena_alloc(arena, n + 16, sizeof *writer->free, (void **)&writer->free);
 }
 
@@ -88,7 +88,7 @@ static bool commutes(sn_wasm_op op) {
   }
 }
 
-/* The value on the stack serves as the operand that comes first. */
+/* Uses the value on the stack as the first operand. If there are further uses, it is stored in its local, too. */
 static void keep_pending(sn_writer *writer) {
   const sn_vec node = writer->pending;
   writer->pending = 0;
@@ -133,7 +133,7 @@ static void write_shiftv(sn_writer *writer, const sn_vec_node *node) {
   }
 }
 
-/* result = b; if any lane of the mask is set: ... */
+/* result = b; if any lane of the mask is set: ... (ended by write_rare_end) */
 static void write_rare(sn_writer *writer, const sn_vec_node *node) {
   const sn_vec end = (sn_vec)node->imm;
   sn_write_peek(writer, writer->lanes->nodes[end].args[1]);
@@ -156,7 +156,7 @@ static void write_node(sn_writer *writer, sn_vec number) {
   const sn_vec_node *node = &writer->lanes->nodes[number];
   sn_wasm *w = writer->w;
   switch ((sn_vec_kind)node->kind) {
-  case SN_VEC_CONST: return; /* written before */
+  case SN_VEC_CONST: return; /* in write_consts, or inline */
   case SN_VEC_INPUT:
     flush(writer);
     writer->load(writer->user, (uint32_t)node->imm, local_of(writer, number));
@@ -181,8 +181,8 @@ static void write_node(sn_writer *writer, sn_vec number) {
   writer->pending = number;
 }
 
-/* Before everything else: a constant is seen from everywhere, even if it was first wanted behind a
- * RARE. */
+/* Writes the constants that have locals before everything else: a constant is visible from everywhere, even if its first
+ * use is inside a RARE. */
 static void write_consts(sn_writer *writer) {
   const sn_vecs *lanes = writer->lanes;
   for (sn_vec i = 1; i < lanes->n_nodes; i++) {
