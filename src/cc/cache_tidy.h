@@ -1,18 +1,18 @@
-/* cache_tidy.h - keeps the cache of objects within its size: what was used last stays.
+/* cache_tidy.h - keeps the cache of objects within its size, by removing the least recently used ones.
  *
- * When an object was used is its file's time, which a hit renews. Another process may load what is removed here: it
- * keeps what it has mapped, and makes the object again the next time. */
+ * The time of an object's last use is its file's modification time, which a hit renews. Another process may have loaded an
+ * object that is removed here: it keeps what it has mapped, and compiles the object again the next time. */
 #ifndef SN_CC_CACHE_TIDY_H
 #define SN_CC_CACHE_TIDY_H
 
 #include "cc/object_cache.h"
 
-/* Removes objects, those that were not used for longest first, until three quarters of `limit` are left, if there is
- * more than `limit`. What is not named as an object stays. */
+/* If the objects have more than `limit` bytes, removes the least recently used ones until at most three quarters of it are
+ * left. Files that are not named like objects stay. */
 void sn_cc_cache_shrink(const sn_cc_cache *cache, uint64_t limit);
 
-/* Removes work directories that nobody can be at work in any more, as a process that was killed leaves them: of an hour
- * ago, or of twice `seconds` if that is longer. */
+/* Removes work directories that a killed process has left behind: those older than an hour, or than twice `seconds` (the
+ * compiler's time limit) if that is longer, so that nobody can still be at work there. */
 void sn_cc_cache_sweep(const sn_cc_cache *cache, int seconds);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 
-/* Objects that one walk over the directory may remove; it is walked again for more. */
+/* One walk over the directory finds the AT_ONCE oldest objects; to remove more, it is walked again. LEAST_AGE: seconds. */
 enum { AT_ONCE = 64, OBJECT_NAME = 35, LEAST_AGE = 3600 };
 
 typedef struct object {
@@ -20,7 +20,7 @@ typedef struct object {
   uint64_t bytes;
 } object;
 
-/* The objects used before all others, in the order of their use. */
+/* The least recently used objects, oldest first. */
 typedef struct oldest {
   object objects[AT_ONCE];
   size_t n;
@@ -44,7 +44,7 @@ static void put_in(oldest *all, const object *o) {
   if (all->n < AT_ONCE) all->n++;
 }
 
-/* The bytes of all objects. */
+/* Finds the oldest objects. Returns the bytes of all objects. */
 static uint64_t walk(DIR *dir, oldest *all) {
   uint64_t sum = 0;
   *all = (oldest){0};

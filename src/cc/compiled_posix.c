@@ -17,7 +17,7 @@
 
 extern const char sn_cc_kernel_prelude[], sn_cc_loop_prelude[];
 
-/* Failures after which no compiler is asked any more. */
+/* After MOST_FAILURES failures the compiler is not called again. A module is wanted after HOT_CALLS calls per part. */
 enum { MOST_FAILURES = 3, HOT_CALLS = 4, CACHE_MB = 256 };
 
 typedef enum module_state { COLD, WANTED, READY, FAILED } module_state;
@@ -26,17 +26,18 @@ typedef struct module {
   struct module *next;
   sn_cc *cc;
   uint32_t refs;
-  const char *prelude; /* what the text begins with; which it is tells kernels from loops */
+  const char *prelude; /* text before `text`; which one it is tells kernels from loops */
   char *text;
   size_t size;
-  uint32_t hot; /* calls from which on it is wanted */
-  bool busy;    /* the thread has it */
+  uint32_t hot; /* number of calls that makes it WANTED */
+  bool busy;    /* the background thread is working on it */
   void *handle;
   sn_cc_program *programs;
   _Atomic uint32_t state, calls;
 } module;
 
-/* A program's kernels, and what they call: `made` per part, in their order; or a loop. */
+/* A user of a module: a program's kernels, with the published functions in `made`, one entry per part of a kernel; or a
+ * loop with its one function. */
 struct sn_cc_program {
   sn_cc_program *next;
   module *module;
@@ -47,18 +48,18 @@ struct sn_cc_program {
   sn_serial_code *loop;
 };
 
-/* The lock protects what follows it. The thread takes a module that is WANTED, works on it unlocked, and publishes
- * locked; a module that is released meanwhile goes later. */
+/* The lock protects the members behind it. The background thread takes a WANTED module, works on it without the lock, and
+ * publishes it under the lock. A module that is released meanwhile is freed by a later sweep. */
 struct sn_cc {
   sn_env *env;
   sn_cc_compiler compiler;
-  char name[SN_CC_PATH]; /* of the compiler */
+  char name[SN_CC_PATH]; /* of the compiler: a path, or a name in PATH */
   char cache_name[SN_CC_PATH];
   sn_cc_cache cache;
-  uint64_t cache_bytes; /* that it may have */
+  uint64_t cache_bytes; /* limit of the cache's size */
   bool fused;
-  bool waits; /* a program is compiled only when its code is there: for tests */
-  bool found; /* the compiler was looked for */
+  bool waits; /* making a program waits for its code, which tests need */
+  bool found; /* the compiler has been looked for */
   bool works;
   bool started;
   pthread_t thread;
@@ -73,7 +74,7 @@ struct sn_cc {
 
 /* ---- on the thread: text to functions -------------------------------------------------------- */
 
-/* Kernels compute as many points at once as the machine can, loops one element. */
+/* Kernels use the machine's widest vectors. Loops compute one element at a time, in the vectors of WebAssembly. */
 static int vector_bytes(const sn_cc *cc, const module *m) {
   return m->prelude == sn_cc_loop_prelude ? 16 : sn_cc_vector_bytes(cc->compiler.isa);
 }
@@ -115,7 +116,7 @@ static bool build(const sn_cc *cc, module *m, const char *dir, const sn_cc_key *
   return loaded;
 }
 
-/* From the cache or by the compiler. */
+/* Loads the module's object, from the cache or from the compiler. */
 static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
   char flags[400], kept[SN_CC_PATH], dir[SN_CC_PATH];
   const sn_cc_compiler *c = &cc->compiler;
@@ -131,7 +132,7 @@ static bool obtain(sn_cc *cc, module *m, bool *cached, char *reason) {
   return built;
 }
 
-/* The functions of a program's parts; false if the object lacks one. */
+/* Finds the functions of all parts of a program. Returns false if the object lacks one. */
 static bool find_functions(const module *m, sn_cc_program *p) {
   size_t at = 0;
   if (m->prelude == sn_cc_loop_prelude) {
@@ -158,7 +159,7 @@ static bool find_functions(const module *m, sn_cc_program *p) {
   return true;
 }
 
-/* Locked. */
+/* Ends the work on a module. The caller holds the lock. */
 static void publish(sn_cc *cc, module *m, bool made, bool cached, const char *reason) {
   for (sn_cc_program *p = m->programs; made && p; p = p->next)
     if (!find_functions(m, p)) {
@@ -176,7 +177,7 @@ static void publish(sn_cc *cc, module *m, bool made, bool cached, const char *re
   atomic_store_explicit(&m->state, made ? READY : FAILED, memory_order_release);
 }
 
-/* The first time that something is wanted: where the compiler is, and where its objects are kept. */
+/* When something is wanted for the first time: finds the compiler and opens the cache. */
 static bool prepare(sn_cc *cc, char *reason) {
   if (!cc->found) {
     cc->works = sn_cc_find_compiler(&cc->compiler, cc->name, reason);
@@ -236,7 +237,7 @@ bool sn_cc_is_ready(const void *arg) {
 
 /* ---- on the thread of the API ---------------------------------------------------------------- */
 
-/* Frees modules that nobody refers to, or all. Locked. */
+/* Frees the modules that nobody refers to and that are not being worked on. The caller holds the lock. */
 static void sweep(sn_cc *cc) {
   for (module **at = &cc->modules, *m; (m = *at);) {
     if (m->refs || m->busy) {
@@ -250,7 +251,7 @@ static void sweep(sn_cc *cc) {
   }
 }
 
-/* Signals are for the program's own threads. */
+/* Starts the background thread, with all signals blocked: they are for the threads of the application. */
 static bool start(sn_cc *cc) {
   sigset_t all, before;
   if (cc->started) return true;
@@ -261,7 +262,7 @@ static bool start(sn_cc *cc) {
   return cc->started;
 }
 
-/* The module of a text, which is copied. */
+/* *out is the module of a text: a live one, or a new one with a copy of the text, which join adds to the list. */
 static sn_status register_text(sn_cc *cc, const char *prelude, const char *text, size_t size,
                                uint32_t hot, module **out) {
   for (module *m = cc->modules; m; m = m->next)
@@ -287,7 +288,8 @@ static sn_status register_text(sn_cc *cc, const char *prelude, const char *text,
   return SN_OK;
 }
 
-/* What stands in a kernel's code for a function that will be there: it tells which parts have one, and is not called. */
+/* Stands in sn_code for a function that is still to be made, since kernels ask which functions are not NULL. It is never
+ * called. */
 static void not_yet(void) {}
 
 static void hang_in(const sn_cc_program *p) {
@@ -320,7 +322,7 @@ static sn_status write_all(sn_arena *scratch, sn_cc_program *p, sn_cc_functions 
   return text->status;
 }
 
-/* The program becomes one of the module's, which may be ready already. */
+/* Makes the program a user of the module, which may be ready already. */
 static void join(sn_cc *cc, module *m, sn_cc_program *p) {
   pthread_mutex_lock(&cc->lock);
   if (!m->refs++) {
@@ -416,7 +418,7 @@ void sn_cc_release(sn_cc_program *p) {
   pthread_mutex_unlock(&cc->lock);
 }
 
-/* Asks for all modules. Locked. */
+/* Asks for all modules. The caller holds the lock. */
 static void want_all(sn_cc *cc) {
   for (module *m = cc->modules; m; m = m->next) {
     uint32_t cold = COLD;

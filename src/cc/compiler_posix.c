@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* As CMakeLists.txt compiles the library itself. */
+/* The flags that matter for the bits of results are those with which CMakeLists.txt compiles the library. */
 #define COMMON                                                                               \
   "-std=gnu11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-w", \
       "-Wno-psabi", "-fvisibility=hidden", "-fPIC", "-shared"
@@ -41,7 +41,8 @@ static void pause_ms(long ms) {
   nanosleep(&t, NULL);
 }
 
-/* Whether it ended with 0 in time. Somebody else's wait may have taken its status: then its result is looked at. */
+/* Waits for the child; returns whether it ended with status 0 in time. If a wait elsewhere in the process has taken its
+ * status, returns true: the caller then fails at using its output, if there is none. */
 static bool end_of(const sn_cc_compiler *c, pid_t child, char *reason) {
   const double until = sn_host_now_ms() + 1e3 * c->seconds;
   for (long ms = 1;; ms = ms < 8 ? ms + 1 : ms) {
@@ -66,7 +67,7 @@ static bool end_of(const sn_cc_compiler *c, pid_t child, char *reason) {
   }
 }
 
-/* In a process group of its own, with nothing open but what it is given, and no signal blocked. */
+/* Runs the compiler in a process group of its own, with only the files opened here and no signal blocked, and waits for it. */
 static bool spawn(const sn_cc_compiler *c, const char *const *args, const char *log, char *reason) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;

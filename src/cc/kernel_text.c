@@ -3,10 +3,10 @@
 #include "base/format.h"
 #include "cc/walk_text.h"
 
-/* A part of a kernel under way. */
+/* The state while the functions of a part of a kernel are written. */
 typedef struct writer {
-  sn_text *t; /* of the function; of what stands before it: */
-  sn_text *before;
+  sn_text *t;      /* the function */
+  sn_text *before; /* definitions that must stand before it */
   const sn_kernel *k;
   uint8_t *blocks;
   const char *name;
@@ -18,6 +18,7 @@ static bool has_bags(const sn_group *g) { return sn_group_phases(g) && g->row.en
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* Defines the functions of a reduction with DEFINE_BLOCK (kernel_words.h), unless the text has them already. */
 static void need_block(const writer *w, sn_op op, sn_dtype dtype) {
   uint8_t *known = &w->blocks[(uint32_t)op * SN_DTYPE_COUNT + (uint32_t)dtype];
   if (*known) return;
@@ -39,10 +40,10 @@ static void need_block(const writer *w, sn_op op, sn_dtype dtype) {
               quick ? "_" : "", quick ? s : "");
 }
 
-/* Whether what is reduced for one point is one strip: then no block is needed. */
+/* Whether the reduced points of an output are at most one strip: then no block's counter is needed. */
 static bool is_strip(const writer *w) { return sn_group_reduced_points(w->k->group) <= SN_STRIP; }
 
-/* The slot that the values of a reduction are kept in, too, as they are in strips; or SN_NONE. */
+/* The slot in which the values of a reduction are also kept, in the format of strips; or SN_NONE. */
 static uint32_t kept_slot(const sn_phase *phase, uint32_t reduction) {
   for (uint32_t i = 0; i < phase->n_keeps; i++)
     if (phase->keeps[i].insn == phase->reductions[reduction].insn) return phase->keeps[i].slot;
@@ -58,7 +59,7 @@ static void declare_blocks(const writer *w, const sn_phase *phase) {
   }
 }
 
-/* Begins a call of what DEFINE_BLOCK makes for a reduction. */
+/* Begins a call of a function that DEFINE_BLOCK makes for a reduction. */
 static void begin_call(const writer *w, const char *function, const sn_reduction *r) {
   LINE("  %s_%s_%s(", function, sn_op_describe(r->op)->name, sn_cc_short_name(r->dtype));
 }
@@ -71,7 +72,8 @@ static void fold_strips(const writer *w, const sn_phase *phase) {
   }
 }
 
-/* Of all `length` points, which lie at `place`, in a row that is kept, or in the one strip. */
+/* Ends each reduction: stores the total of all `length` points to its item. The points are at `place`, in a kept row or in
+ * the one strip x<i>; else they have been folded strip by strip already. */
 static void fold_whole(const writer *w, const sn_phase *phase, const char *place,
                        const char *const *kept, const char *const *items) {
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
@@ -93,8 +95,8 @@ static void fold_whole(const writer *w, const sn_phase *phase, const char *place
   }
 }
 
-/* Points [from, from + length), which are variables, of a phase's body, into items: by way of strips, unless they lie in
- * memory as they are folded, or are kept. */
+/* Folds points [from, from + length), both names of variables, of a phase's body into items. The points go through strips,
+ * unless they lie in memory in the order of folding or are kept as a whole row. */
 static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk *walk,
                              const char *from, const char *const *kept, const char *const *items) {
   const char *place;
@@ -117,7 +119,7 @@ static sn_status fold_points(const writer *w, const sn_phase *phase, sn_cc_walk 
   return SN_OK;
 }
 
-/* What becomes of a phase's values. */
+/* The sinks of a phase's values: kept slots, stores, and strips to be reduced. */
 static sn_status phase_sinks(sn_arena *arena, const sn_phase *phase, sn_cc_sink **out,
                              uint32_t *n) {
   sn_cc_sink *sink;
@@ -197,7 +199,7 @@ static sn_status add_fold(const writer *w, bool *able) {
   return SN_OK;
 }
 
-/* Of a bag, outputs are the points of one row. */
+/* If rows have bags, the outputs of a call are the points of one row: dim 0 of the space is not walked. */
 static sn_status add_columns(const writer *w, bool *able) {
   const sn_group *g = w->k->group;
   const sn_reduction *r = &g->row.phases[0].reductions[0];
@@ -230,7 +232,7 @@ static sn_status add_columns(const writer *w, bool *able) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* In worker memory: of the strip of rows under way, or (in_row) of row r. */
+/* C expressions for the totals' places in worker memory: those of the strip of rows under way, or (in_row) of row r. */
 static sn_status total_places(const writer *w, bool in_row, const char *const **out) {
   const sn_row *row = &w->k->group->row;
   const char **places;

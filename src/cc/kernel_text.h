@@ -1,12 +1,12 @@
-/* kernel_text.h - kernels as C for the machine's compiler: a function for each hook of kernels/code.h, which does what
- * the strip VM does there. The kernels' control stays where it is, and functions and order of sums are the VM's own
- * text, so the bits are the same.
+/* kernel_text.h - prints kernels as C for the machine's compiler: one function for each hook of kernels/code.h that it can
+ * do (its role), which replaces the strip VM there. The control of kernels stays in the library, and the C includes the
+ * VM's own text for functions and for the order of sums, so the bits are the same.
  *
  *   strip    the body `post` over the points           columns  per reduced point: the phase's body, combined with acc
  *   fold     the phase's body strip by strip, each     rows     per row the phases, as fold does; then, for up to a
  *            folded into the block as fold.h says               strip of rows at once, `post`
  *
- * What has an op without a row, or more points than an int32 counts, has no function: the VM does it. */
+ * A part with an op that has no row, or with more points than an int32 counts, has no function: the VM does it. */
 #ifndef SN_CC_KERNEL_TEXT_H
 #define SN_CC_KERNEL_TEXT_H
 
@@ -26,11 +26,11 @@ typedef struct sn_cc_functions {
   bool has[SN_CC_ROLES];
 } sn_cc_functions;
 
-/* "k3_0_strip": of part `part` of kernel 3. */
+/* The name of a function, such as "k3_0_strip" of part 0 of kernel 3. */
 void sn_cc_function_name(char *out, size_t room, size_t kernel, uint32_t part, sn_cc_role role);
 
-/* Adds the functions of all parts of a kernel; out: an element for each part. blocks: which reductions stand in the
- * text already, zeroed at first: one flag per op and dtype that is computed with. */
+/* Adds the functions of all parts of a kernel to the text; out has an element per part. blocks: SN_CC_BLOCKS flags, one per
+ * op and dtype, zeroed before the first kernel: which reductions the text defines already. */
 sn_status sn_cc_add_kernel(sn_text *text, size_t number, const sn_kernel *kernel, uint8_t *blocks,
                            sn_cc_functions *out);
 

@@ -1,11 +1,11 @@
-/* kernel_words.h - what the C of every compiled kernel begins with: the vectors, functions and rows of ops that strips are
- * made of, so that both have the same bits, and the few words that kernels are written in. scripts/embed.mjs puts it
- * into the library as text, with all that it includes; SN_SIMD_BYTES is defined before it.
+/* kernel_words.h - the C text that every compiled kernel begins with: the vectors, functions and rows of ops of which strips
+ * are made, so that both have the same bits, and the few words in which kernels are written. scripts/embed.mjs puts it,
+ * with all that it includes, into the library as text. SN_SIMD_BYTES is defined before it.
  *
- * A kernel computes LANES points at once. A value of them is
+ * A kernel computes LANES points at once. Their values are in
  *
  *   value_f32   vf32       value_bool  vi32: a mask
- *   value_f64   vf64 x 2   value_i32   vu32; those for storage have their bits in it, as in strips */
+ *   value_f64   vf64 x 2   value_i32   vu32; small dtypes have their bits in it, too, as in strips */
 #define ELEMENTWISE(id, dtype, V, N, R, RESULT, expr, computed) \
   APPLY(id##_##dtype, V, R, RESULT, expr)
 #define INFINITY __builtin_inff()
@@ -60,7 +60,7 @@ static inline both const_f64(uint64_t bits) {
 static inline vu32 const_i32(uint32_t bits) { return sn_vu32_splat(bits); }
 static inline vi32 const_bool(uint32_t bits) { return (vi32)sn_vu32_splat(bits); }
 
-/* ---- memory: LANES elements from p on, all of one, and back ---- */
+/* ---- memory: get_ loads LANES elements from p on, put_ stores them, one_ loads one element into all lanes ---- */
 
 static inline vf32 get_f32(const void *p) { return load_vf32(p, 0); }
 static inline vu32 get_i32(const void *p) { return load_vu32(p, 0); }
@@ -79,7 +79,7 @@ static inline both one_f64(const void *p) {
   return (both){sn_vf64_splat(*(const double *)p), sn_vf64_splat(*(const double *)p)};
 }
 
-/* Past the caches, to where vectors lie; what was stored so is seen by other threads after stream_end. */
+/* Stores that bypass the caches, to addresses aligned to vectors. Other threads see them only after stream_end. */
 static inline bool lies_on_vectors(const void *p) { return (uintptr_t)p % SN_SIMD_BYTES == 0; }
 #if defined(__clang__) && defined(__SSE2__)
 static inline void stream_f32(void *p, vf32 v) { __builtin_nontemporal_store(v, (vf32 *)p); }
@@ -103,11 +103,11 @@ static inline void stream_end(void) {
 #endif
 }
 
-/* Memory that is soon to be stored to, ahead of p. */
+/* Prefetches for writing what lies AHEAD bytes behind p, which is stored to soon. */
 enum { AHEAD = 1024 };
 static inline void ask_for(const void *p) { __builtin_prefetch((const char *)p + AHEAD, 1); }
 
-/* A bool in a strip. */
+/* Bools in strips are masks of 32 bits. */
 static inline vi32 get_mask(const void *p) { return load_vi32(p, 0); }
 static inline void put_mask(void *p, vi32 v) { store_vi32(p, 0, v); }
 static inline vi32 one_mask(const void *p) { return (vi32)one_i32(p); }
@@ -137,7 +137,7 @@ static inline vi32 one_mask(const void *p) { return (vi32)one_i32(p); }
 #define DTYPE(id, name, s, T, kind, ...) SMALL_##kind(s, T)
 #include "graph/dtypes.def"
 
-/* ---- what no row of ops says ---- */
+/* ---- select and casts, which ops.def has no expressions for ---- */
 
 static inline vf32 select_f32(vi32 mask, vf32 a, vf32 b) { return sn_vf32_select(mask, a, b); }
 static inline vu32 select_i32(vi32 mask, vu32 a, vu32 b) { return sn_vu32_select(mask, a, b); }
@@ -191,7 +191,7 @@ static inline vu32 count_i32(int64_t from, int64_t step) {
   return sn_vu32_splat((uint32_t)from) + (vu32)load_vi32(lane_numbers, 0) * (uint32_t)step;
 }
 
-/* ---- a vector of which n > 0 lanes are there: nothing is touched beyond them ---- */
+/* ---- loads of the first n > 0 lanes of a vector, which read no memory beyond them ---- */
 
 #if defined(__AVX2__) && SN_SIMD_BYTES == 32
 static inline vf32 some_f32(const void *p, int64_t n) {
@@ -213,7 +213,7 @@ DEFINE_SOME(i32, vu32, SN_LANES_F32)
 DEFINE_SOME(f64, vf64, SN_LANES_F64)
 #endif
 
-/* n < LANES elements to an array of LANES. */
+/* Copies n < LANES elements to an array of LANES elements. */
 static inline void copy_words(void *to, const void *from, int64_t n) {
   store_vu32(to, 0, some_i32(from, n));
 }
@@ -225,13 +225,13 @@ static inline void copy_words(void *to, const void *from, int64_t n) {
 
 enum { BLOCK_LEVELS = 6 };
 typedef struct block {
-  uint32_t count; /* of strips */
+  uint32_t count; /* strips pushed so far */
   ALIGNED char levels[BLOCK_LEVELS][SN_FOLD_BYTES];
 } block;
 
 #define UNROLLED _Pragma("GCC unroll 32")
 
-/* Lane j combined with lane j + half, for half of the lanes, a quarter ... */
+/* Combines lane j with lane j + half, for half = N / 2, N / 4 ..., until one lane is left. */
 #define SHIFTED_2(v, h) __builtin_shufflevector(v, v, (h)&1, (1 + (h)) & 1)
 #define SHIFTED_4(v, h) \
   __builtin_shufflevector(v, v, (h)&3, (1 + (h)) & 3, (2 + (h)) & 3, (3 + (h)) & 3)
@@ -262,7 +262,8 @@ typedef struct block {
 #endif
 #define COLLAPSE_i32 COLLAPSE_f32
 
-/* What the accumulators of a reduction are, by the bits of its identity; a where the lane's number is below n, else b. */
+/* By the dtype of a reduction: acc_ is the type of an accumulator, none_ a vector of the identity with these bits, below_ a
+ * in the first n lanes and b in the others. */
 typedef float acc_f32;
 typedef double acc_f64;
 typedef uint32_t acc_i32;
@@ -279,9 +280,10 @@ static inline vf64 below_f64(int64_t n, vf64 a, vf64 b) {
   return sn_vf64_select(__builtin_convertvector(low_half(lanes_below(n)), vi64), a, b);
 }
 
-/* The largest or smallest of n points that are not NaN, in lanes, by one operation each, where a reduction's own takes many
- * for NaN and -0. It picks one of the points, in whatever order: so it is the same unless there is a NaN, or it is a zero,
- * whose sign the order decides. Then false, and acc is nothing. beyond: what no zero is; own: as below. */
+/* A quick way to the largest or smallest of n points: lanes take one operation per point, while the reduction's exact
+ * operation takes many for NaN and -0. The result is one of the points, whatever the order, so it is right unless a point is
+ * NaN or the result is a zero, whose sign depends on the order. Then it returns false, and acc has no meaning. beyond: the
+ * infinity that every point replaces; holds: the comparison by which a point is beyond zero; own: see DEFINE_BLOCK. */
 #define DEFINE_QUICK(id, dtype, V, N, beyond, pick, holds)                                         \
   static inline bool quick_##id##_##dtype(V *acc, const void *points, int64_t n, bool own) {       \
     const acc_##dtype *at = points;                                                                \
@@ -315,9 +317,9 @@ DEFINE_QUICK(max, f64, vf64, SN_LANES_F64, sn_vf64_splat(-INFINITY), pmax, >)
 DEFINE_QUICK(min, f64, vf64, SN_LANES_F64, sn_vf64_splat(INFINITY), pmin, <)
 #define quick_never(acc, points, n, own) false
 
-/* Of a reduction: V: vectors of its accumulators, of N lanes; identity: its bits; quick: a way that may fail, or
- * quick_never. Every strip but the last is whole.
- * Strips of the caller's own may be read up to where a round of the accumulators ends; points in memory may not. */
+/* Defines the functions of a reduction. V: the vector of its accumulators, with N lanes; identity: the bits of its identity;
+ * quick: a function of DEFINE_QUICK, or quick_never. Every strip but the last is whole. own: the strip is the caller's array
+ * of STRIP elements and may be read up to the end of a round of accumulators; points elsewhere may not be over-read. */
 #define DEFINE_BLOCK(id, dtype, V, N, identity, quick)                                             \
   static inline void lanes_##id##_##dtype(V *acc, const void *strip, int64_t n, bool own) {        \
     if (quick(acc, strip, n, own)) return;                                                         \

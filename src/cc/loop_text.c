@@ -5,7 +5,7 @@
 #include "jit/lower_kernel.h"
 #include "jit/read.h"
 
-/* A compiler takes seconds for what is longer than so many bytes of WebAssembly. */
+/* Most bytes of WebAssembly that are printed: a compiler takes seconds for longer ones. */
 #define MOST_BYTES (256 << 10)
 
 /* The types of operands and results, by instruction. */
@@ -16,7 +16,7 @@ static const struct {
 #include "jit/wasm_ops.def"
 };
 
-/* As functions of loop_words.h are named. */
+/* The names of the functions in loop_words.h, by instruction. */
 static const char *const words[SN_WASM_OP_COUNT] = {
 #define W(id, text, prefix, code, immediate, align, pops, pushes) [SN_WASM_##id] = #id,
 #include "jit/wasm_ops.def"
@@ -27,18 +27,18 @@ typedef struct block {
   sn_wasm_op op; /* block, loop or if */
 } block;
 
-/* Every operand is a variable t<number>, set once; a local of WebAssembly is x<number>. */
+/* An operand on WebAssembly's stack is a C variable t<number>, set once; a local is x<number>. */
 typedef struct printer {
   sn_text *t;
   sn_arena *arena;
   sn_status status;
-  uint32_t *stack; /* numbers of the operands */
+  uint32_t *stack; /* numbers of the operands on WebAssembly's stack */
   size_t n_stack, cap_stack;
   uint32_t n_operands;
-  block *blocks; /* that are open */
+  block *blocks; /* open blocks, the innermost last */
   size_t n_blocks, cap_blocks;
   uint32_t last_block;
-  const char *types; /* of the locals, a letter each */
+  const char *types; /* a letter per local */
   uint32_t n_locals;
   bool bad;
 } printer;
@@ -50,7 +50,7 @@ static uint32_t pop(printer *p) {
   return p->n_stack ? p->stack[--p->n_stack] : 0;
 }
 
-/* Begins the line of a new operand. */
+/* Pushes a new operand and begins the line that sets it. */
 static void push(printer *p, char type) {
   if (!p->status)
     p->status =
@@ -73,7 +73,7 @@ static void open_block(printer *p, sn_wasm_op op) {
   if (op == SN_WASM_loop) LINE("l%u:;\n", p->last_block);
 }
 
-/* What leads out of a block goes behind it, in a loop to its beginning. */
+/* A branch to a block's label goes behind the block, or for a loop to its begin: there the C label stands. */
 static void close_block(printer *p) {
   if (!p->n_blocks) {
     p->bad = true;
@@ -137,7 +137,7 @@ static void apply(printer *p, const sn_wasm_insn *insn) {
   LINE(");\n");
 }
 
-/* Emitted kernels call each other and have single floats; loops do not. */
+/* Whether loops use the instruction. Calls and scalar floats occur only in emitted kernels. */
 static bool is_of_loops(sn_wasm_op op) {
   const char *pops = types[op].pops, *pushes = types[op].pushes;
   return op != SN_WASM_call && op != SN_WASM_return && !strpbrk(pops, "fd") &&

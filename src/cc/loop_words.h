@@ -1,6 +1,6 @@
-/* loop_words.h - what the C of every compiled loop begins with (loop_text.h): WebAssembly's instructions as functions, by
- * the words that the functions of math/ are written in. scripts/embed.mjs puts it into the library as text, with all
- * that it includes; SN_SIMD_BYTES is 16.
+/* loop_words.h - the C text that every compiled loop begins with (loop_text.h): WebAssembly's instructions as functions, by
+ * the words in which the functions of math/ are written. scripts/embed.mjs puts it, with all that it includes, into the
+ * library as text. SN_SIMD_BYTES is 16.
  *
  * Operands come first, then immediates. Addresses need not be aligned. */
 #define INFINITY __builtin_inff()
@@ -17,7 +17,7 @@ typedef uint8_t vu8 __attribute__((vector_size(16)));
 typedef int16_t vi16 __attribute__((vector_size(16)));
 typedef uint16_t vu16 __attribute__((vector_size(16)));
 
-/* ---- whole numbers: counts, addresses, lanes ---- */
+/* ---- scalar integers: counts, addresses, single lanes ---- */
 
 #define COMPARE(id, T, op) \
   WORD intptr_t id(intptr_t a, intptr_t b) { return (T)a op(T) b; }
@@ -34,7 +34,7 @@ WORD intptr_t i32_eqz(intptr_t a) { return !a; }
 WORD intptr_t i32_add(intptr_t a, intptr_t b) { return a + b; }
 WORD intptr_t i32_sub(intptr_t a, intptr_t b) { return a - b; }
 
-/* Of lanes: 32 bits, which wrap. */
+/* Instructions on single lanes: 32 bits, which wrap around. */
 #define LANES(id, expr)                              \
   WORD intptr_t id(intptr_t x, intptr_t y) {         \
     const uint32_t a = (uint32_t)x, b = (uint32_t)y; \
@@ -51,7 +51,7 @@ LANES(i32_shr_u, a >> (b & 31))
 
 /* ---- memory ---- */
 
-/* An entry of the table of addresses, which has 4 bytes there. */
+/* Loads an entry of the table of addresses. In WebAssembly an entry has 4 bytes, which the offset counts. */
 WORD intptr_t i32_load(intptr_t at, uint32_t offset) { return ((const intptr_t *)at)[offset / 4]; }
 WORD intptr_t i32_load8_u(intptr_t at, uint32_t offset) { return ((const uint8_t *)at)[offset]; }
 WORD void i32_store(intptr_t at, intptr_t x, uint32_t offset) {
@@ -141,7 +141,7 @@ WORD v128 i64x2_relaxed_laneselect(v128 a, v128 b, v128 mask) { return v128_bits
     (void)i, (void)j;                       \
     return (v128)(expr);                    \
   }
-/* The count is modulo the width. */
+/* WebAssembly takes a shift's count modulo the width of a lane. */
 #define SHIFT(id, expr)                                              \
   WORD v128 id(v128 x, intptr_t count) {                             \
     const X_I i = (X_I)x;                                            \

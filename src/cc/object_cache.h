@@ -1,10 +1,10 @@
-/* object_cache.h - compiled objects on disk, in a directory that is this user's alone.
+/* object_cache.h - a cache of compiled objects on disk, in a directory that only this user can read or write.
  *
  *   <hash of the key>.so = [ the shared object | its key | sizes and a checksum ]
  *
- * A loader does not look at what stands behind an object, so one file has all. What is taken from it: a plain file of
- * this user that nobody else can write, with the very key that is asked for, and a checksum that is right. An object
- * is made in a directory of its own, and takes its place by one rename: it is there as a whole or not at all. */
+ * A loader ignores what follows an object, so one file can hold all of it. A file is used only if it is a plain file of
+ * this user that nobody else can write, has exactly the key asked for, and a right checksum. An object is made in a
+ * work directory and moved to its place by one rename, so it is there as a whole or not at all. */
 #ifndef SN_CC_OBJECT_CACHE_H
 #define SN_CC_OBJECT_CACHE_H
 
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* What an object was made from: texts, one after the other. */
+/* All that an object is made from: the compiler's identity, its flags, the prelude, and the text. */
 enum { SN_CC_KEY_PARTS = 4 };
 typedef struct sn_cc_key {
   const char *part[SN_CC_KEY_PARTS];
@@ -20,28 +20,29 @@ typedef struct sn_cc_key {
 } sn_cc_key;
 
 typedef struct sn_cc_cache {
-  char dir[SN_CC_PATH]; /* "": there is none */
+  char dir[SN_CC_PATH]; /* "": there is no cache, and reason says why */
   char reason[SN_CC_REASON];
 } sn_cc_cache;
 
-/* Finds or makes the directory; name: or NULL for the usual place. */
+/* Finds or makes the directory. name: its absolute path, or NULL for the usual place. */
 void sn_cc_cache_open(sn_cc_cache *cache, const char *name);
 
-/* Where the object of this key would be; "" without a cache. */
+/* The path of the object with this key, of SN_CC_PATH bytes; "" without a cache. */
 void sn_cc_cache_path(const sn_cc_cache *cache, const sn_cc_key *key, char *out);
 
-/* Whether the file there is an object of this key, to be loaded as it is: then it counts as used now. */
+/* Whether the file at path is a whole object with this key that can be loaded. If so, renews its time of use. */
 bool sn_cc_cache_holds(const char *path, const sn_cc_key *key);
 
-/* Makes an object, which is in the work directory, one of the cache. */
+/* Adds the key to an object in the work directory and moves it to its path in the cache. */
 bool sn_cc_cache_keep(const char *object, const char *path, const sn_cc_key *key);
 
-/* A directory to work in, of this user alone: in the cache, named SN_CC_WORK and more, or among temporary files. */
+/* Makes a work directory of this user alone, in the cache (named SN_CC_WORK...) or among temporary files. sn_cc_work_end
+ * removes it with its files. */
 #define SN_CC_WORK "work-"
 bool sn_cc_work_begin(const sn_cc_cache *cache, char *dir, char *reason);
 void sn_cc_work_end(const char *dir);
 
-/* Writes a file that was not there. */
+/* Writes a new file, the parts one after the other. Fails if it exists. */
 bool sn_cc_write(const char *path, const char *const *parts, const size_t *sizes, int n,
                  char *reason);
 

@@ -121,7 +121,7 @@ bool sn_cc_cache_holds(const char *path, const sn_cc_key *key) {
       munmap((void *)(uintptr_t)bytes, n);
     }
   }
-  if (holds) futimens(file, NULL); /* a cache that cannot be written to is not tidied either */
+  if (holds) futimens(file, NULL); /* it may fail: a cache that cannot be written to is not tidied either */
   close(file);
   return holds;
 }
@@ -147,7 +147,7 @@ bool sn_cc_write(const char *path, const char *const *parts, const size_t *sizes
   return done;
 }
 
-/* Behind the object its key and the trailer. */
+/* Writes the key and the trailer behind the object. */
 static bool add_key(int file, const char *bytes, size_t n, const sn_cc_key *key) {
   trailer end = {.object_bytes = n,
                  .key_bytes = key_bytes(key),

@@ -2,17 +2,17 @@
 
 #include "base/format.h"
 
-/* How an operand is met. */
+/* How an operand is accessed. The order matters: how <= LINEAR needs no runs. */
 typedef enum how {
   ALL_ONE, /* one element for all points */
   LINEAR,  /* contiguous over the nest */
-  COUNTED, /* numbers that grow by the same from point to point of a run */
+  COUNTED, /* an iota: numbers with a constant step along a run */
   RUN,     /* contiguous along a run */
   RUN_ONE, /* one element along a run */
-  COPIED   /* its elements are copied together */
+  COPIED   /* copied to or from a contiguous array, strip by strip */
 } how;
 
-/* An operand by the dims of the walk. */
+/* An operand, its strides and those of its index sorted by the dims of the walk. */
 typedef struct sn_cc_place {
   const sn_operand *o;
   how how;
@@ -20,20 +20,20 @@ typedef struct sn_cc_place {
   int64_t index_outer[SN_MAX_RANK], index_along[SN_MAX_RANK];
 } place;
 
-/* Shorter innermost dims are no runs, unless they are whole vectors: too much of them would be a part of one. */
+/* A shorter innermost dim makes no runs, since partial vectors are too much of it, unless it is a multiple of RUN_UNIT. */
 enum { LEAST_RUN = 128, RUN_UNIT = 16, LEVEL_ALL = 0, LEVEL_RUN = 1, LEVEL_POINT = 2 };
 
-/* Of an op that is a function, a long chain: wide_words.h. */
+/* Least cost (ops.def) of an op that is a long chain of operations, and gains from WIDE vectors (wide_words.h). */
 enum { LEAST_COST = 10 };
 
-/* Instructions of a point. */
+/* The loop of a body with at most SHORT_INSNS instructions per point is unrolled UNROLLED times. */
 enum { SHORT_INSNS = 12, UNROLLED = 4 };
 
-/* Of a point of a row: as long as a store takes that had to ask for memory. */
+/* Least cost of a point of a row whose stores are prefetched: computing it then takes as long as such a store. */
 enum { BUSY_COST = 4 };
 
-/* Of one store: what is no more in the caches near a core when it is written again, and what is more than all caches
- * share out. */
+/* Bytes of one store: from ASKED_FOR_BYTES on, the memory has left the caches near a core before it is written again;
+ * STREAMED_BYTES are more than all caches hold together. */
 enum { ASKED_FOR_BYTES = 256 << 10, STREAMED_BYTES = 32 << 20 };
 
 const char *sn_cc_short_name(sn_dtype dtype) {
@@ -53,7 +53,7 @@ const char *sn_cc_strip_type(sn_dtype dtype) {
   return sn_strip_is_memory(dtype) ? sn_dtype_table[dtype].c_type : "int32_t";
 }
 
-/* As elements in memory are loaded. */
+/* The suffix of the words that access elements of a dtype in memory. */
 static const char *memory_name(sn_dtype dtype) {
   return dtype == SN_BOOL ? "flag" : sn_cc_short_name(dtype);
 }
@@ -82,7 +82,7 @@ static bool is_counted(const sn_cc_nest *nest, const place *p) {
   return p->o->dtype == SN_I32 && nest->rank && is_zero(nest->dims, p->along, nest->rank - 1);
 }
 
-/* As if the walk had runs. */
+/* How an operand is accessed if the walk has runs; settle corrects it if it has none. */
 static how how_of(const sn_cc_nest *nest, const place *p) {
   const int rank = nest->rank, last = rank - 1;
   const bool indexed = sn_is_indexed(p->o);
@@ -183,11 +183,11 @@ static sn_status describe(sn_cc_walk *w, bool *able) {
 
 #define LINE(...) sn_text_add(w->t, __VA_ARGS__)
 
-/* What words begin with, and values: see wide_words.h. */
+/* Prefixes of the words and of the variables: those of wide_words.h in the loop over WIDE vectors. */
 static const char *words(const sn_cc_walk *w) { return w->wide ? "wide_" : ""; }
 static char value(const sn_cc_walk *w) { return w->wide ? 'w' : 'v'; }
 
-/* Which rows of ops.def there are; what one calls of kernel_words.h is apply_<op>_<dtype>. */
+/* Whether ops.def has a row for the op on this dtype, and so kernel_words.h a word apply_<op>_<dtype>. */
 static bool has_row(sn_op op, sn_dtype dtype) {
   enum { F = 1 << SN_F32 | 1 << SN_F64, I = 1 << SN_I32, B = 1 << SN_BOOL };
   static const uint8_t rows[SN_OP_COUNT] = {
@@ -214,7 +214,7 @@ static void add_const(const sn_cc_walk *w, const sn_insn *insn) {
     LINE("const_f64(0x%llxu)", (unsigned long long)wide);
     return;
   }
-  int32_t one[1]; /* as strips have it */
+  int32_t one[1]; /* in the format of strips */
   sn_strip_fill(insn->dtype, one, insn->value, 1);
   memcpy(&bits, insn->dtype == SN_F32 ? (const void *)&single : one, sizeof bits);
   LINE("const_%s(0x%xu)",
@@ -279,7 +279,7 @@ static void add_terms(const sn_cc_walk *w, int64_t offset, const int64_t *outer,
   if (!any) LINE("0");
 }
 
-/* The element that the dims' indices name; along: whether those of the walk count. */
+/* The address of the element at the current indices; along: with the indices of the walk's dims, else of outer dims only. */
 static void add_address(const sn_cc_walk *w, const place *p, bool along) {
   const sn_operand *o = p->o;
   LINE("(%s *)values[%u] + ", sn_dtype_table[o->dtype].c_type, o->value);
@@ -292,7 +292,7 @@ static void add_address(const sn_cc_walk *w, const place *p, bool along) {
   LINE("], %lld)", (long long)at->length);
 }
 
-/* What all points, or all of a run, have in common. */
+/* Loads the one element that all points (level 0), or all points of a run (`along`), have in common. */
 static void add_one(const sn_cc_walk *w, uint32_t i, bool along) {
   const place *p = &w->loads[i];
   if (p->o->value == SN_NONE) {
@@ -350,7 +350,7 @@ sn_status sn_cc_walk_begin(sn_cc_walk *w, bool *able) {
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-/* d0, d1 ... of the point `from`. */
+/* Declares the indices d0, d1 ... and sets them to those of point `from`. */
 static void declare_indices(const sn_cc_walk *w, const char *indent, const char *from) {
   const int last = w->nest.rank - 1;
   LINE("%sint64_t f = %s", indent, from);
@@ -362,7 +362,7 @@ static void declare_indices(const sn_cc_walk *w, const char *indent, const char 
   if (last >= 0) LINE("%sd0 = f;\n", indent);
 }
 
-/* Moves on by `by` points, at most to the end of the innermost dim. */
+/* Moves the indices on by `by` points, which do not go beyond the end of the innermost dim. */
 static void advance_indices(const sn_cc_walk *w, const char *indent, const char *by) {
   const int last = w->nest.rank - 1;
   LINE("%sd%d += %s;\n", indent, last, by);
@@ -374,7 +374,7 @@ static void advance_indices(const sn_cc_walk *w, const char *indent, const char 
 
 static const char *type_of(const place *p) { return sn_dtype_table[p->o->dtype].c_type; }
 
-/* Between its elements, which lie apart, and the array c<name>: run by run. */
+/* Copies the elements of an operand to the contiguous array c<name>, or back (stores), run by run. */
 static void add_copy(const sn_cc_walk *w, const place *p, const char *name, bool stores) {
   const int last = w->nest.rank - 1;
   const int64_t step = p->along[last];
@@ -412,7 +412,7 @@ static void add_copy(const sn_cc_walk *w, const place *p, const char *name, bool
   LINE("        }\n      }\n");
 }
 
-/* Where an operand's points are from here on, as the variable <letter><number>. */
+/* Declares the variable <letter><number>: the pointer (or number, if counted) of an operand at the first point of the run. */
 static void add_pointer(const sn_cc_walk *w, const place *p, char letter, uint32_t number) {
   char name[24];
   sn_format(name, sizeof name, "%c%u", letter, number);
@@ -458,7 +458,7 @@ static void add_pointers(const sn_cc_walk *w) {
   }
 }
 
-/* Whether the last points of a run have to go by way of spare memory; its type. */
+/* The type of the spare memory that a load (below: a sink) needs for the last points of a run; NULL: it needs none. */
 static const char *spare_load(const sn_cc_walk *w, uint32_t i) {
   if (is_point(w, i, SN_INSN_LOAD))
     return w->loads[i].how == COPIED || w->loads[i].how == COUNTED ? NULL : type_of(&w->loads[i]);
@@ -479,7 +479,7 @@ static int64_t stored_bytes(const sn_cc_walk *w, uint32_t k) {
   return p->o ? w->points * (int64_t)sn_dtype_table[p->o->dtype].bytes : 0;
 }
 
-/* Whether a store's whole vectors go past the caches where they lie on vectors of memory, as past<k> says. */
+/* Whether a store's whole vectors bypass the caches if they are aligned to vectors, which the variable past<k> says. */
 static bool is_streamed(const sn_cc_walk *w, uint32_t k) {
   const place *p = &w->stores[k];
   return w->streams && stored_bytes(w, k) >= STREAMED_BYTES && p->how == LINEAR &&
@@ -493,9 +493,9 @@ static int64_t point_cost(const sn_cc_walk *w) {
   return cost;
 }
 
-/* Whether memory is asked for before it is stored to: processors foresee loads, but stores wait for it. In a row, whose
- * inputs are in a cache by then, stores follow each other so quickly that asking is in their way, unless there is
- * something to compute. */
+/* Whether the memory of a store is prefetched: processors prefetch loads themselves, but stores wait for memory. In a row,
+ * whose inputs are in a cache by then, stores follow each other so quickly that prefetches get in their way, unless there
+ * is something to compute. */
 static bool is_asked_for(const sn_cc_walk *w, uint32_t k) {
   const how met = w->stores[k].how;
   return stored_bytes(w, k) >= ASKED_FOR_BYTES && (met == LINEAR || met == RUN) &&
@@ -525,7 +525,7 @@ static void add_sinks(const sn_cc_walk *w) {
   }
 }
 
-/* The last points of a run, which are no whole vector. */
+/* Before the last points of a run, which are no whole vector: redirects loads and sinks to spare memory. */
 static void add_spares(const sn_cc_walk *w) {
   for (uint32_t i = 0; i < w->body->n_insns; i++)
     if (spare_load(w, i))
@@ -554,12 +554,12 @@ static void declare_spares(const sn_cc_walk *w) {
     if (spare_sink(w, k)) LINE("      %s u%u[LANES], *t%u;\n", spare_sink(w, k), k, k);
 }
 
-/* Of the vectors that values are. */
+/* The suffix of wide_all_ for a dtype: that of the vector that holds its values. */
 static const char *wide_name(sn_dtype dtype) {
   return sn_dtype_is_small(dtype) ? "i32" : sn_cc_short_name(dtype);
 }
 
-/* Whether there are functions that gain from WIDE vectors at a time, and nothing that has no wide words. */
+/* Whether the body has functions that gain from WIDE vectors at a time, and nothing for which there are no wide words. */
 static bool gains_from_width(const sn_cc_walk *w) {
   bool gains = false;
   for (uint32_t k = 0; k < w->n_sinks; k++)
@@ -575,7 +575,7 @@ static bool gains_from_width(const sn_cc_walk *w) {
   return gains;
 }
 
-/* All points but the last ones, which are less than WIDE vectors. */
+/* A loop over WIDE vectors at a time; what is left, less than WIDE vectors, is for the loop behind. */
 static void add_wide_loop(const sn_cc_walk *narrow) {
   sn_cc_walk wide = *narrow, *w = &wide;
   wide.wide = true;
@@ -590,15 +590,15 @@ static void add_wide_loop(const sn_cc_walk *narrow) {
   LINE("      }\n");
 }
 
-/* Whether what is done at a point is so little that the loop around it costs as much. */
+/* Whether a point takes so little work that the loop around it costs as much. */
 static bool is_short(const sn_cc_walk *w) {
   int insns = 0;
   for (uint32_t i = 0; i < w->body->n_insns; i++) insns += w->needed[i] && w->level[i] == LEVEL_POINT;
   return insns <= SHORT_INSNS;
 }
 
-/* One loop over whole vectors, which the last points go through once more, by way of spare memory. It is a `do`: of a
- * `for` and the loop around it compilers make one, which they do not unroll. */
+/* One loop over whole vectors; an outer loop runs it once more for the last points, by way of spare memory. The inner loop
+ * is a `do`: a `for` would be merged with the outer loop by compilers, which then do not unroll it. */
 static void add_loop(const sn_cc_walk *w) {
   declare_spares(w);
   for (uint32_t k = 0; k < w->n_sinks; k++)

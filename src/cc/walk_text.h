@@ -1,22 +1,23 @@
-/* walk_text.h - a body over a range of points as C on vectors (kernel_words.h): what every function of a kernel is made of.
+/* walk_text.h - prints a body over a range of points as C on vectors (kernel_words.h). Every function of a kernel consists of
+ * such walks:
  *
  *   values that are the same at all points
- *   for each run of points at which the operands lie in order
- *     pointers; what is the same along the run; what lies apart, copied together
- *     for each LANES points: loads, ops, then what becomes of them
+ *   for each run of points at which the operands are contiguous
+ *     pointers; values that are the same along the run; copies of operands that are not contiguous
+ *     for each LANES points: loads, ops, then sinks
  *
- * A range is n points of a nest from `flat` on, row-major. It is one run if all operands are contiguous over the nest;
- * else a run ends where the innermost dim does or, if that is short, with a strip, for which operands are copied
- * together. The points that are left at the end of a run go round the same loop, by way of spare memory. All loads of
- * a vector come before its stores, those that are copied before all stores of their strip: as vm.h promises. */
+ * A range is n points of a nest from `flat` on, row-major. It is one run if all operands are contiguous over the nest.
+ * Else a run ends with the innermost dim or, if that is short, with a strip, for which operands are copied together. The
+ * points left at the end of a run, fewer than a vector, go through the same loop once more, by way of spare memory. All
+ * loads of a vector come before its stores, and copies before all stores of their strip, as vm.h promises. */
 #ifndef SN_CC_WALK_TEXT_H
 #define SN_CC_WALK_TEXT_H
 
 #include "base/text.h"
 #include "kernels/kernel.h"
 
-/* The dims that the text walks, by their number among those that operands have strides for; and dims around them,
- * whose indices are the variables o0, o1 ... */
+/* The dims that the text loops over, and outer dims around it, whose indices are the variables o0, o1 ... pick: dim ->
+ * number of the operands' stride. */
 typedef struct sn_cc_nest {
   int outer_rank, rank;
   int outer_pick[SN_MAX_RANK], pick[SN_MAX_RANK];
@@ -27,15 +28,15 @@ typedef enum sn_cc_sink_kind {
   SN_CC_STORE,  /* to an operand */
   SN_CC_KEEP,   /* to the row that is kept in slot `number` */
   SN_CC_STRIP,  /* to the array x<number>, from its beginning on */
-  SN_CC_COMBINE /* with the accumulators at `acc`; where `begins` is set in their place */
+  SN_CC_COMBINE /* into the accumulators at `acc`: combined with them, or if the variable `begins` is set, replacing them */
 } sn_cc_sink_kind;
 
-/* What becomes of a value. */
+/* Where a value of the body goes. */
 typedef struct sn_cc_sink {
   sn_cc_sink_kind kind;
   uint32_t insn, number;
-  const sn_operand *target; /* of a store */
-  sn_op op;                 /* that combines */
+  const sn_operand *target; /* SN_CC_STORE */
+  sn_op op;                 /* SN_CC_COMBINE */
 } sn_cc_sink;
 
 struct sn_cc_place;
@@ -44,34 +45,34 @@ typedef struct sn_cc_walk {
   sn_text *t;
   const sn_body *body;
   sn_cc_nest nest;
-  /* Of a total: a C expression for where its values are, if they are one for all points, or begin there. */
+  /* Per total a C expression for the address of its value (one_total), or of the value at the first point. */
   const char *const *totals;
-  bool one_total;
-  const char *const *kept; /* per slot where the row of it begins */
+  bool one_total;          /* a total has one value for all points */
+  const char *const *kept; /* per slot a C expression for the begin of its row */
   const sn_cc_sink *sinks;
   uint32_t n_sinks;
-  int64_t points; /* of all calls together, or 0 where nothing large is stored */
-  bool streams;   /* whether what is stored may go past the caches, where none would hold it */
+  int64_t points; /* points of all calls of a run together; 0 if nothing large is stored */
+  bool streams;   /* stores too large for the caches may bypass them */
   /* made by sn_cc_walk_begin */
   uint8_t *needed, *level;
-  struct sn_cc_place *loads, *stores; /* per insn that loads, per sink */
-  bool runs, copies;
-  bool wide; /* while the loop over WIDE vectors at a time is added */
+  struct sn_cc_place *loads, *stores; /* per insn (used by loads only); per sink */
+  bool runs, copies; /* a run is a part of the innermost dim; some operands are copied */
+  bool wide;         /* the loop over WIDE vectors at a time is being added */
 } sn_cc_walk;
 
-/* Describes the walk, and adds the values that are the same at all points. *able: whether all of its ops have C. */
+/* Describes the walk, and adds the values that are the same at all points. *able: whether C exists for all of its ops. */
 sn_status sn_cc_walk_begin(sn_cc_walk *walk, bool *able);
 
-/* Adds the loop over points [flat, flat + n), which are variables. */
+/* Adds the loop over points [flat, flat + n); both are variables of the text. */
 sn_status sn_cc_walk_points(sn_cc_walk *walk);
 
-/* Where points lie from `flat` on as a C expression, if all that becomes of a body is that its one load, which lies in
- * order, goes into a strip: then no loop is needed. NULL: it is more. Of a walk that has begun. */
+/* For a walk that has begun and only copies one contiguous load to a strip: *out is a C expression for the address of the
+ * point `flat`, which can be read in the strip's place, without a loop. NULL for any other walk. */
 sn_status sn_cc_walk_place(const sn_cc_walk *walk, const char **out);
 
 const char *sn_cc_short_name(sn_dtype dtype);
 
-/* Of what strips have: "f32", "f64", "i32" or "mask", which is also how it is loaded. */
+/* The format of a dtype in strips, "f32", "f64", "i32" or "mask", which is the suffix of the words that access it. */
 const char *sn_cc_strip_name(sn_dtype dtype);
 const char *sn_cc_strip_type(sn_dtype dtype);
 

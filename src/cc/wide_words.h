@@ -1,9 +1,8 @@
-/* wide_words.h - WIDE vectors as one value, for loops that call functions of math/. Such a function is a chain of
- * operations that wait for each other, so long that a processor sees but two or three of them at a time. Here the text of
- * math/ is taken once more, by words that do WIDE operations of their own each: they stand side by side, and one does
- * not wait for another. The bits are those of the vectors one by one.
+/* wide_words.h - values of WIDE vectors, for loops that call functions of math/. Such a function is a chain of dependent
+ * operations, so long that a processor looks only two or three calls ahead. Here the text of math/ is included once more
+ * with words that each do WIDE independent operations side by side. The bits are those of the vectors one by one.
  *
- * wide_<word> is what kernel_words.h has as <word>, for WIDE vectors. There is no float64. */
+ * wide_<word> does for WIDE vectors what <word> of kernel_words.h does for one. There is no float64. */
 #define SN_WORDS_VF32
 #include "math/words.h"
 
@@ -21,7 +20,7 @@ typedef wide_value_f32 wide_f;
 typedef wide_value_i32 wide_i;
 typedef wide_value_bool wide_m;
 
-/* What f is of each vector. */
+/* f of each vector. */
 #define OF_1(f, a) {{f(a.v[0]), f(a.v[1]), f(a.v[2]), f(a.v[3])}}
 #define OF_2(f, a, b) {{f(a.v[0], b.v[0]), f(a.v[1], b.v[1]), f(a.v[2], b.v[2]), f(a.v[3], b.v[3])}}
 #define OF_3(f, a, b, c)                                                               \
@@ -34,14 +33,14 @@ typedef wide_value_bool wide_m;
 #define EACH_3(R, name, A, B, C, f) \
   INLINE R wide_##name(A a, B b, C c) { return (R)OF_3(f, a, b, c); }
 
-/* One vector, WIDE times. */
+/* The same vector WIDE times. */
 INLINE wide_f wide_all_f32(vf32 v) { return (wide_f){{v, v, v, v}}; }
 INLINE wide_i wide_all_i32(vu32 v) { return (wide_i){{v, v, v, v}}; }
 INLINE wide_m wide_all_bool(vi32 v) { return (wide_m){{v, v, v, v}}; }
 
 /* ---- memory ---- */
 
-/* No loop: a compiler that does not unroll it keeps all of v in memory, for the sake of v[i]. */
+/* Written without a loop: a compiler that did not unroll it would keep all of v in memory, because of v[i]. */
 #define TO_EACH(f, p, v) \
   (f(p, v.v[0]), f(p + LANES, v.v[1]), f(p + 2 * LANES, v.v[2]), f(p + 3 * LANES, v.v[3]))
 
@@ -71,7 +70,7 @@ INLINE wide_i wide_count_i32(int64_t from, int64_t step) {
                    count_i32(from + 3 * LANES * step, step)}};
 }
 
-/* ---- what no row of ops says ---- */
+/* ---- select and casts, which ops.def has no expressions for ---- */
 
 EACH_3(wide_f, select_f32, wide_m, wide_f, wide_f, select_f32)
 EACH_3(wide_i, select_i32, wide_m, wide_i, wide_i, select_i32)
@@ -189,7 +188,7 @@ INLINE bool wide_any(wide_m m) {
 
 #include "math/expand_f32.inc"
 
-/* ---- rows of ops: functions by the words, others vector by vector ---- */
+/* ---- rows of ops: functions of math/ by the wide words, others vector by vector ---- */
 
 #define WIDE_FUNCTION(id, expr)                                               \
   static inline wide_f wide_apply_##id##_f32(bool fused, wide_f a, wide_f b) { \
