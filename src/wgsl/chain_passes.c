@@ -7,9 +7,9 @@ typedef struct planner {
 
 static int later(int a, int b) { return a > b ? a : b; }
 
-/* ---- in which pass points can be known --------------------------------------------------------- */
+/* ---- the first pass in which points can be computed -------------------------------------------- */
 
-/* The phase whose total it is. */
+/* The phase that makes a total. */
 static uint32_t phase_of_total(const sn_row *row, uint32_t total) {
   uint32_t p = 0;
   while (total >= row->phases[p].first_total + row->phases[p].n_reductions) p++;
@@ -22,7 +22,7 @@ static uint32_t phase_that_keeps(const sn_row *row, uint32_t slot) {
       if (row->phases[p].keeps[k].slot == slot) return p;
 }
 
-/* m: of rows, for what the body reads of totals and kept values. */
+/* The first pass in which a body can be computed. m: if g is a row group, its phases, whose totals and kept values it reads. */
 static int pass_of_body(const planner *p, const sn_group *g, const sn_member_pass *m,
                         const sn_body *body) {
   int pass = 0;
@@ -40,7 +40,7 @@ static int pass_of_body(const planner *p, const sn_group *g, const sn_member_pas
   return pass;
 }
 
-/* Whether two loads are of the same scores. */
+/* Whether two instructions load the same value of the chain. */
 static bool loads_same(const planner *p, const sn_body *a, uint32_t i, const sn_body *b,
                        uint32_t k) {
   const sn_insn *x = &a->insns[i], *y = &b->insns[k];
@@ -66,7 +66,7 @@ static bool follows_max(const planner *plan, const sn_row *row, uint32_t p) {
 
 /* ---- softmax in a stream ----------------------------------------------------------------------- */
 
-/* Whether insn i of phase p is e^(x - max), of the sum that phase `sum` makes: kept there, or made again. */
+/* Whether insn i of phase p is the e^(x - max) that phase `sum` adds up: kept by that phase, or computed again. */
 static bool is_exp_again(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p,
                          uint32_t i) {
   const sn_body *body = &row->phases[p].body, *before = &row->phases[sum].body;
@@ -87,7 +87,7 @@ static bool is_exp_again(const planner *plan, const sn_row *row, uint32_t sum, u
          loads_same(plan, body, less->args[0], before, x);
 }
 
-/* Whether phase p is e^(x - max) / sum, and nothing else. */
+/* Whether phase p stores e^(x - max) / sum and does nothing else. */
 static bool divides_by_sum(const planner *plan, const sn_row *row, uint32_t sum, uint32_t p) {
   const sn_phase *phase = &row->phases[p];
   if (phase->n_stores != 1 || phase->n_reductions || phase->n_keeps) return false;
@@ -104,7 +104,7 @@ static bool loads_value(const sn_body *body, uint32_t value) {
   return false;
 }
 
-/* Whether products of scores read it, as the scores, and nobody else does. */
+/* Whether a value is read only by products of scores, as their scores. */
 static bool is_used_up(const planner *plan, uint32_t value) {
   const sn_chain *c = plan->to->chain;
   bool is = false;
@@ -120,7 +120,7 @@ static bool is_used_up(const planner *plan, uint32_t value) {
   return is && plan->to->is_local[value];
 }
 
-/* Whether phase p gives away a softmax whose max and sum are on their way. */
+/* Whether phase p stores a softmax that can be streamed: its max and sum are made in the pass under way. Notes it in m. */
 static bool streams(const planner *plan, const sn_row *row, sn_member_pass *m, uint32_t p) {
   for (uint32_t sum = 1; sum < p; sum++) {
     if (!m->phases[sum].follows_max || !divides_by_sum(plan, row, sum, p)) continue;
@@ -192,7 +192,7 @@ static bool stores_outside(const sn_chain_passes *to, const sn_store *stores, ui
   return false;
 }
 
-/* Scores that go to memory are written in the first pass that knows them, so there is such a pass. */
+/* Scores that are stored to memory are written in the first pass that can compute them, so that pass has to exist. */
 static void count_stores(sn_chain_passes *to) {
   for (uint32_t m = 0; m < to->chain->n_members; m++) {
     const sn_group *g = &to->chain->whole[m];
@@ -227,7 +227,7 @@ sn_status sn_chain_passes_of(sn_arena *arena, const sn_groups *groups, const sn_
 
 typedef struct wants {
   const sn_chain_passes *to;
-  bool *value; /* per value: scores that are wanted */
+  bool *value; /* per value whether later members or phases read it in this pass */
   bool slots[SN_MAX_KEPT];
   int pass;
 } wants;
@@ -257,7 +257,7 @@ static void want_rows(wants *w, const sn_group *g, sn_member_pass *m) {
     const sn_phase *phase = &g->row.phases[i];
     sn_phase_pass *pass = &m->phases[i];
     if (phase->n_stores && phase->stores[0].target.value == m->streams) {
-      pass->wanted = false; /* it is made of what its max's phase reads */
+      pass->wanted = false; /* streamed: the phases of its max and sum make it */
       continue;
     }
     pass->wanted = is_wanted(w, phase->stores, phase->n_stores, pass->points) ||

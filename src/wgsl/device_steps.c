@@ -1,11 +1,11 @@
-/* device_steps.c - a program's steps as those of the device. What regions compute lies in the room of their step
- * (program/rooms.h), and their shaders are those of any program; what is added:
+/* device_steps.c - turns a program's steps into those of the device. Values of regions are in the room of their step
+ * (program/rooms.h), and shaders of regions are written like those of any program. Control flow adds:
  *
  *   scan    copy carries in, ROUNDS n [ body ] END, copy them out     carries lie at two places by turns
  *   while   copy in, test, gate, WHILE [ body, next -> now, test, gate ] END, copy out
  *   cond    two gates, each with a branch behind it
  *
- * Regions nest at most SN_MAX_NESTING deep, so that this may recurse. */
+ * Regions nest at most SN_MAX_NESTING deep, so recursion is safe here. */
 #include "program/rooms.h"
 #include "wgsl/wgsl.h"
 
@@ -13,10 +13,10 @@ typedef struct writer {
   sn_arena *arena;
   sn_device_step *list;
   uint32_t *
-      gates; /* per step: the gate that it sets, or 0; a dispatch's own is in its `gate` until the end */
+      gates; /* per step: the gate that it sets, or 0. A dispatch's `gate` is a gate's number until lay_out_gates */
   size_t n, cap, cap_gates;
-  uint32_t n_gates; /* number 0 is none, if there are any */
-  double rounds;    /* of all loops around */
+  uint32_t n_gates; /* gates are numbered from 1, and 0 counts as one if there are any */
+  double rounds;    /* product of the rounds of all scans around */
 } writer;
 
 static sn_status write_steps(writer *w, const sn_frame *frame, size_t *ends);
@@ -44,7 +44,7 @@ static sn_status add_step(writer *w, sn_device_step_kind kind, sn_shader *s, uin
   d->constants = s->spoken.constants;
   d->n_constants = (uint32_t)s->spoken.n_constants;
   memcpy(d->groups, s->groups, sizeof d->groups);
-  d->gate = sets ? 0 : s->frame->gate; /* a gate is set, whatever is around it */
+  d->gate = sets ? 0 : s->frame->gate; /* a dispatch that sets a gate always runs */
   d->asks_rounds = s->asks_rounds;
   d->name = s->group ? s->group->name : "control";
   return add(w, step, sets);
@@ -66,7 +66,7 @@ static bool is_empty(const sn_group *g) {
   return sn_group_points(g) == 0;
 }
 
-/* A reduction in two levels. */
+/* A reduction in two shaders: totals of parts, then their total. */
 static sn_status write_parts(writer *w, const sn_frame *frame, const sn_group *group, sn_shader *s,
                              int64_t parts) {
   SN_TRY(sn_shader_partial_totals(s, parts));
@@ -86,8 +86,8 @@ static sn_status write_passes(writer *w, const sn_frame *frame, const sn_group *
   return SN_OK;
 }
 
-/* The host times the variants at the first run. Behind a gate the device has the workgroups of one alone. What they make may be
- * totals of parts, which one more shader puts together. */
+/* A product or chain with all its variants, which the host times at the first run. Behind a gate there is only one variant,
+ * since the gate's words hold the workgroups of one. If the variants make totals of parts, one more shader joins these. */
 static sn_status write_variants(writer *w, const sn_frame *frame, const sn_group *group,
                                 sn_shader *s) {
   const bool is_chain = group->kind == SN_GROUP_CHAIN;
@@ -130,15 +130,15 @@ static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *g
 
 /* ---- control flow ---------------------------------------------------------------------------- */
 
-/* A step of control flow under way. */
+/* The state while a step of control flow is written. */
 typedef struct control_step {
   const sn_frame *frame;
   const sn_step *step;
   const sn_group *group;
   sn_control c;
   sn_room room;
-  uint32_t *stores;        /* per result: the group's store, or SN_NONE */
-  sn_place_of *now, *next; /* per carry, in even rounds */
+  uint32_t *stores;        /* per result: the index of the group's store, or SN_NONE */
+  sn_place_of *now, *next; /* per carry: where even rounds read it and write it */
 } control_step;
 
 static const sn_operand *input(const control_step *k, size_t i) {
@@ -152,7 +152,7 @@ static sn_place_of in_room(const control_step *k, size_t offset) {
   return at;
 }
 
-/* Where result r goes as a whole; at `spare` of the room where nobody uses it. */
+/* The place of result r as a whole; `spare` bytes into the room if nobody uses it. */
 static sn_place_of result_at(const control_step *k, size_t r, size_t spare) {
   if (k->stores[r] == SN_NONE) return in_room(k, spare);
   return sn_frame_operand(k->frame, &k->group->stores[k->stores[r]].target);
@@ -180,7 +180,7 @@ static uint32_t new_gate(writer *w) {
   return w->n_gates++;
 }
 
-/* Opens a gate if a test has a value; outer: another gate that has to be open. */
+/* Adds the dispatch that opens a gate if the test equals opens_if; outer: a gate that has to be open, too, or 0. */
 static sn_status set_gate(writer *w, const sn_frame *frame, uint32_t gate, uint32_t outer,
                           sn_place_of test, bool opens_if) {
   sn_shader *s;
@@ -205,7 +205,7 @@ static sn_status make(writer *w, const sn_frame *frame, const sn_step *step, con
   return SN_OK;
 }
 
-/* Carries to where the first round reads them. One that the body writes over itself has one place. */
+/* Copies the carries to where the first round reads them. A carry that the body updates in place has one place. */
 static sn_status begin_carries(writer *w, control_step *k) {
   for (size_t i = 0; i < k->c.n_carries; i++) {
     const sn_type type = result_type(k, i);
@@ -222,7 +222,7 @@ static sn_status begin_carries(writer *w, control_step *k) {
   return SN_OK;
 }
 
-/* From where they lie when all rounds are over. */
+/* Copies the carries from `at`, where they are when all rounds are over, to the results. */
 static sn_status end_carries(writer *w, const control_step *k, const sn_place_of *at) {
   for (size_t i = 0; i < k->c.n_carries; i++) {
     const sn_type type = result_type(k, i);
@@ -232,7 +232,7 @@ static sn_status end_carries(writer *w, const control_step *k, const sn_place_of
   return SN_OK;
 }
 
-/* The frame of region r: its arena, and those of its arguments that no round changes. */
+/* Makes the frame of region r, with the places of its arena and of its constants. */
 static sn_status open_region(writer *w, const control_step *k, uint32_t r, sn_frame *out) {
   const sn_place_of room = in_room(k, k->room.arena);
   const size_t first = k->c.n_carries + k->c.n_stacks;
@@ -244,7 +244,8 @@ static sn_status open_region(writer *w, const control_step *k, uint32_t r, sn_fr
   return SN_OK;
 }
 
-/* Carries of a region of a loop; turns: its loop, by whose rounds their two places change, or SN_NONE. */
+/* Sets the places of a loop body's carries. turns: the depth of the loop by whose rounds their two places alternate, or
+ * SN_NONE. */
 static void place_carries(const control_step *k, sn_frame *region, uint32_t turns) {
   for (size_t i = 0; i < k->c.n_carries; i++) {
     sn_place_of *now = &region->places[i];
@@ -259,7 +260,7 @@ static void place_carries(const control_step *k, sn_frame *region, uint32_t turn
   }
 }
 
-/* A round's part of a stack. */
+/* The place of a round's slice of a stack. */
 static sn_place_of slice_of(const control_step *k, sn_place_of stack, const sn_type *slice,
                             uint32_t level) {
   const int64_t size = sn_type_size(slice);
@@ -307,7 +308,7 @@ static sn_status write_scan(writer *w, control_step *k) {
   return end_carries(w, k, k->c.length % 2 ? k->next : k->now);
 }
 
-/* Tests, and keeps the gate open if the loop goes on; outer: one that has to be open. */
+/* Runs the test, behind gate `outer` (0: none), and opens the gate if the loop goes on, else closes it. */
 static sn_status write_test(writer *w, control_step *k, uint32_t gate, uint32_t outer) {
   const sn_place_of at = in_room(k, k->room.test);
   sn_frame test;
@@ -382,7 +383,8 @@ static sn_status write_steps(writer *w, const sn_frame *frame, size_t *ends) {
   return SN_OK;
 }
 
-/* Gives each dispatch behind a gate its words, and each setting of a gate the numbers of those. */
+/* Assigns words of the gates' buffer to each dispatch behind a gate, and tells the dispatches that set a gate which words
+ * these are. */
 static sn_status lay_out_gates(writer *w, uint32_t *n_words) {
   const uint32_t n = w->n_gates;
   sn_gate_words *gates;
@@ -407,7 +409,7 @@ static sn_status lay_out_gates(writer *w, uint32_t *n_words) {
     memcpy((uint32_t *)(uintptr_t)d->constants, &words, sizeof words);
     for (uint32_t b = 0; b < d->n_bindings; b++) {
       sn_shader_binding *binding = (sn_shader_binding *)(uintptr_t)&d->bindings[b];
-      if (binding->buffer == SN_GATES) binding->bytes = 0; /* the whole */
+      if (binding->buffer == SN_GATES) binding->bytes = 0; /* binds the whole buffer */
     }
   }
   return SN_OK;

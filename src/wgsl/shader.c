@@ -10,7 +10,7 @@ static sn_shader_element element_of(sn_dtype dtype) {
   return dtype == SN_F32 ? SN_ELEMENT_F32 : dtype == SN_I32 ? SN_ELEMENT_I32 : SN_ELEMENT_U32;
 }
 
-/* The binding with what lies at a place, wherever in it. */
+/* The binding that begins at a place's offset, or SN_NONE. The value may begin further on in it. */
 static uint32_t find_binding(const sn_shader *s, const sn_place_of *at) {
   for (uint32_t i = 0; i < s->n_bindings; i++) {
     const sn_shader_binding *b = &s->bindings[i];
@@ -101,7 +101,7 @@ void sn_shader_stores_small(sn_shader *s, const sn_store *stores, uint32_t n) {
 }
 
 int64_t sn_shader_shared_bytes(const sn_shader *s) {
-  return 2 * s->frame->program->groups.target->limits.local_bytes; /* which leaves half to tiles */
+  return 2 * s->frame->program->groups.target->limits.local_bytes; /* sn_wgsl_target halves it */
 }
 
 bool sn_shader_can_bind_parts(const sn_shader *s) {
@@ -128,7 +128,7 @@ void sn_shader_line(sn_shader *s, const char *format, ...) {
   if (n && text[n - 1] == '{') s->depth++;
 }
 
-/* So many workgroups, in rows that no device finds too long. */
+/* Launches `groups` workgroups, in a grid whose rows are short enough for any device. */
 static void launch(sn_shader *s, int64_t groups) {
   const bool folds = groups > SN_SHADER_MOST_GROUPS;
   s->groups[0] = folds ? SN_SHADER_MOST_GROUPS : (uint32_t)groups;
@@ -164,7 +164,7 @@ void sn_shader_group_per_point(sn_shader *s, int64_t points, uint32_t threads) {
   if (s->groups[1] > 1) sn_shader_line(s, "if (p >= %lld) { return; }", (long long)points);
 }
 
-/* A dimension as a divisor: drivers refuse 0, even where nobody comes. */
+/* A dimension as a divisor: drivers reject a constant 0, even in code that no thread reaches. */
 static int64_t divisor(int64_t dim) { return dim ? dim : 1; }
 
 void sn_shader_split(sn_shader *s, const char *from, const int64_t *dims, int rank, char letter) {
@@ -191,7 +191,7 @@ void sn_shader_add_place(const sn_shader *s, sn_text *out, const sn_operand *o, 
   if (!any) sn_text_add(out, "0");
 }
 
-/* The place of an element in what is bound. */
+/* The position of a place's element in its binding. */
 static const char *bound_place(sn_shader *s, const sn_place_of *at, const char *place) {
   if (sn_place_is_whole(at)) return place;
   sn_text t = sn_text_in(s->arena);
@@ -205,7 +205,7 @@ static const char *bound_place(sn_shader *s, const sn_place_of *at, const char *
   return sn_shader_text(s, &t);
 }
 
-/* A word of a binding as u32, or as the one type that all of its values have. */
+/* Adds the load of a word of a binding, as u32, or as the type of its values if they all have one. */
 static void add_word(const sn_shader *s, sn_text *out, uint32_t binding, const char *place) {
   if (s->elements[binding] == SN_ELEMENT_ATOMIC)
     sn_text_add(out, "atomicLoad(&b%u[%s])", binding, place);
@@ -224,7 +224,7 @@ void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_
                          sn_dtype dtype, const char *place) {
   const size_t bytes = sn_dtype_bytes(dtype);
   sn_text inner = sn_text_in(s->arena);
-  if (binding == SN_NONE) { /* it has no elements, and nobody comes here */
+  if (binding == SN_NONE) { /* the value has no elements, and no thread reaches this */
     sn_spoken_add_value(&s->spoken, out, sn_dtype_wide(dtype) == dtype ? dtype : SN_I32, 0);
     return;
   }
@@ -303,7 +303,7 @@ void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at
     return;
   }
   const int bits = bytes == 2 ? 16 : 8;
-  /* Names of its own: `what` may read variables of the shader, such as a gather's `at`. */
+  /* These names must not hide variables that `what` reads, such as a gather's `at`. */
   sn_shader_line(s, "{");
   sn_shader_line(s, "let stored_at = %s;", place);
   sn_shader_line(s, "let stored_shift = u32(stored_at & %d) * %du;", bytes == 2 ? 1 : 3, bits);
@@ -318,7 +318,7 @@ void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* What WGSL has no word for; written out where it is called. */
+/* Functions that WGSL lacks. A shader contains those that it calls. */
 static const struct {
   const char *name, *text;
 } helpers[] = {
@@ -347,7 +347,7 @@ static bool calls(const sn_text *t, const char *name) {
 static void add_helpers(sn_shader *s, sn_text *out) {
   bool added = false;
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-    const bool is_last = i + 1 == sizeof helpers / sizeof *helpers; /* others call it */
+    const bool is_last = i + 1 == sizeof helpers / sizeof *helpers; /* is_nan, which other helpers call */
     if (!calls(&s->spoken.functions, helpers[i].name) && !calls(&s->main, helpers[i].name) &&
         !(is_last && added))
       continue;

@@ -4,7 +4,7 @@ const char *sn_shader_four_type(const sn_group *product) {
   return product->contraction.total_dtype == SN_F32 ? "vec4<f32>" : "vec4<i32>";
 }
 
-/* fn bring_a(batch, place, across, k): four elements, 0 outside of the matrix. */
+/* Defines bring_a(batch, place, across, k): four elements, which are 0 outside of the matrix. */
 static void add_function(sn_shader *s, const sn_shader_block *b) {
   const char x = b->letter;
   const char *four = sn_shader_four_type(b->product), *place = sn_shader_place_type(b->factor);
@@ -22,7 +22,7 @@ static void add_function(sn_shader *s, const sn_shader_block *b) {
     else
       sn_text_add(out, "  return four_%c(place + step_%c(k));", x, x);
     sn_text_add(out, "\n}\n\n");
-  } else if (b->along) { /* where its row begins is known */
+  } else if (b->along) { /* all four are in one row, whose place is given */
     sn_text_add(out, "  let is = across < %lld;\n  return %s(", size, four);
     for (int i = 0; i < 4; i++)
       sn_text_add(out, i ? ", one_%c(place, is, k + %d)" : "one_%c(place, is, k + %d)", x, i);
@@ -52,7 +52,7 @@ sn_status sn_shader_block_begin(sn_shader *s, sn_shader_block *b, int side) {
   return s->spoken.functions.status;
 }
 
-/* r: which row or column of the tile, k: which term of the block, p: where it lies. */
+/* Declares per four of the thread: r, its row or column in the tile; k, its term in the block; p, its place in the factor. */
 void sn_shader_block_places(sn_shader *s, const sn_shader_block *b) {
   const char x = b->letter;
   for (int i = 0; i < b->count; i++) {

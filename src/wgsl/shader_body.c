@@ -1,4 +1,4 @@
-/* shader_body.c - bodies of groups: an instruction is a line. */
+/* shader_body.c - writes bodies of groups, with a line for each instruction. */
 #include "base/format.h"
 #include "wgsl/shader.h"
 

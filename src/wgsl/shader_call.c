@@ -1,15 +1,15 @@
-/* shader_call.c - ops along one axis, for every point of the space a line.
+/* shader_call.c - ops along one axis. Every point of the space has a line of elements along the axis.
  *
  *   gather, concat   a thread for each element of the result
- *   scatter, scans   a thread for each line, one step after the other: the order that the CPU has
- *   sort             a thread for each element, which counts those that stand before it: stable
+ *   scatter, scans   a thread for each line, one step after the other, in the order of the CPU
+ *   sort             a thread for each element, which counts the elements that go before it: stable
  */
 #include "base/format.h"
 #include "wgsl/shader.h"
 
 enum { NAME = 128 };
 
-/* Where place `position` of a line lies. */
+/* Adds the position in memory of the element at `position` of a line. */
 static void add_position(const sn_shader *s, sn_text *out, const sn_operand *o,
                          const char *position) {
   const int rank = s->group->space_rank;
@@ -81,7 +81,7 @@ static sn_status concat(sn_shader *s) {
   return s->status;
 }
 
-/* As the CPU's: one update after the other. */
+/* The updates of a line, one after the other, as on the CPU. */
 static sn_status update(sn_shader *s) {
   const sn_call *r = &s->group->call;
   const sn_operand *y = &s->group->stores[0].target;
@@ -116,7 +116,7 @@ sn_status sn_shader_scatter_updates(sn_shader *s) {
   return update(s);
 }
 
-/* state = state op x, by the row of the op. */
+/* Adds state = state op x. */
 static sn_status advance(sn_shader *s, sn_op op, const char *x) {
   const sn_dtype dtype = s->group->stores[0].target.dtype;
   const char *args[] = {"state", x};

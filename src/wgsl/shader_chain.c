@@ -1,17 +1,18 @@
-/* shader_chain.c - chains, attention among them: a workgroup has a block of rows, and goes through tiles of their columns, once
- * for each pass (chain_passes.h). Scores never lie in memory.
+/* shader_chain.c - chains, attention among them. A workgroup has a block of rows, and goes through tiles of their columns, once
+ * for each pass (chain_passes.h). Scores are in registers; they go to memory only if something outside of the chain reads
+ * them.
  *
- *   per row: what is known of totals
+ *   per row: maps over rows, and posts of row groups whose totals are known
  *   for first_column in tiles of columns
- *     products of outside: blocks of both factors in the workgroup's memory, totals in registers
- *     maps, rows:          a thread has the same rows and columns of all scores, in registers
- *     products of scores:  the same, a block of the scores' columns after the other
- *   totals of the threads together; results
+ *     products of values in memory: blocks of both factors in workgroup memory, totals in registers
+ *     maps, rows:                   a thread has the same rows and columns of all scores, in registers
+ *     products of scores:           scores through workgroup memory, block by block of their columns
+ *   join the threads' totals; results
  *
- * A thread has four rows and four columns of all scores, and the same rows of results. Columns that a causal mask hides
- * (causal.c) are in no tile, but for those of the last one.
+ * A thread has four rows and four columns (eight in wide tiles) of all scores, and the same rows of results. Columns that a
+ * causal mask hides (causal.c) are in no tile, except in the one at the mask's edge.
  *
- * Invariant: the order of every sum follows from the columns alone, not from the rows of a block: so shaders may be chosen by
+ * Invariant: the order of every sum follows from the columns alone, not from the rows of a block, so variants may be chosen by
  * the clock. */
 #include "wgsl/shader_chain.h"
 #include "base/format.h"
@@ -19,9 +20,9 @@
 
 enum {
   LEAST_ROWS = 32,
-  WIDE = 128,         /* columns from which on tiles may be so wide */
-  BLOCK_TERMS = 1024, /* of a result: whole tiles of columns */
-  FEW_TERMS = 4096    /* that are added up in order */
+  WIDE = 128,         /* columns of a wide tile, and the least that a chain with wide tiles has */
+  BLOCK_TERMS = 1024, /* terms of a block in a result's sum: whole tiles */
+  FEW_TERMS = 4096    /* most terms of a result that are added up without blocks */
 };
 
 int sn_chain_micro_results(const sn_group *g) {
@@ -49,7 +50,7 @@ static void declare_totals(const sn_chain_writer *w, const char *name, uint32_t 
       sn_shader_line(w->s, "var %s%u_%d%d = vec4<f32>();", name, m, r, c);
 }
 
-/* acc += tile_a tile_b, of term k of a block, an expression. */
+/* acc += tile_a tile_b for one term of a block; k is an expression. */
 static void multiply_term(const sn_chain_writer *w, uint32_t m, int columns, const char *k) {
   const int fours = columns / 4;
   sn_shader_line(w->s, "let a = tile_a[%s * %d + y];", k, sn_shader_block_stride(w->rows));
@@ -62,8 +63,8 @@ static void multiply_term(const sn_chain_writer *w, uint32_t m, int columns, con
                      "xyzw"[r], c, m, r, c);
 }
 
-/* The same of the whole block: written out, so that places in the tiles are constants; of several passes the text would be
- * too long for that. */
+/* acc += tile_a tile_b for a whole block. It is unrolled, so that positions in the tiles are constants; with several passes the
+ * text would be too long for that. */
 static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
   char term[SN_SHADER_NAME];
   if (w->passes.n > 1) {
@@ -80,7 +81,7 @@ static void multiply(const sn_chain_writer *w, uint32_t m, int columns) {
   }
 }
 
-/* A product of what lies outside: its totals of the tile. */
+/* The totals in the tile of a product whose factors are in memory. */
 static void add_totals(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
   const long long k = (long long)sn_chain_member(w, m)->contraction.k;
@@ -102,7 +103,7 @@ static void add_totals(const sn_chain_writer *w, uint32_t m) {
   sn_shader_line(s, "}");
 }
 
-/* A product's, or a map's, points of the tile. */
+/* The points in the tile of a product or a map. */
 static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
   const sn_group *g = sn_chain_member(w, m);
   if (g->kind == SN_GROUP_CONTRACTION) add_totals(w, m);
@@ -124,12 +125,12 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m) {
 
 /* ---- products of scores ------------------------------------------------------------------------------ */
 
-/* Scores into tile_a, of the threads that have the columns of the block that begins with column k0 of the tile. */
+/* Stores a block of scores, which begins with column k0 of the tile, to tile_a: the threads that have these columns do. */
 static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a) {
   sn_shader *s = w->s;
   char name[SN_SHADER_NAME];
   const char *args[] = {name};
-  const int threads = SN_SHADER_BLOCK_K / 4; /* that have a block's columns of a row */
+  const int threads = SN_SHADER_BLOCK_K / 4; /* threads of a row that have a block's columns */
   for (int c = 0; c < 4 * w->fours; c++) {
     sn_text four = sn_text_in(s->arena);
     for (int r = 0; r < SN_CHAIN_MICRO; r++) {
@@ -148,7 +149,7 @@ static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a)
   return s->status;
 }
 
-/* Long sums of results are those of blocks. */
+/* Long sums of results are sums of blocks' sums, for precision. */
 bool sn_chain_has_blocks(const sn_chain_writer *w) { return w->chain->columns > FEW_TERMS; }
 
 static void end_block(const sn_chain_writer *w, uint32_t m, int columns) {
@@ -158,6 +159,7 @@ static void end_block(const sn_chain_writer *w, uint32_t m, int columns) {
                      m, r, c);
 }
 
+/* Adds the tile's scores times a factor in memory to the results of a product of scores. */
 static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   sn_shader *s = w->s;
   const sn_group *g = sn_chain_member(w, m);
@@ -186,7 +188,7 @@ static sn_status use_up(const sn_chain_writer *w, uint32_t m) {
   return s->status;
 }
 
-/* Results of a row one after the other: what is done with them is written once. */
+/* Finishes the results of a row in a loop, so that the text of post, which may be long, stands there once. */
 static sn_status finish_row(const sn_chain_writer *w, uint32_t m, int r) {
   sn_shader *s = w->s;
   const sn_group *g = sn_chain_member(w, m);
@@ -278,8 +280,8 @@ static sn_status add_pass(sn_chain_writer *w) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* Whether a thread may have two fours of scores: wide tiles read rows less often, but scores of several products need their
- * registers. */
+/* Whether a thread may have two fours of score columns. Wide tiles load rows less often, but with several products of values
+ * in memory registers do not suffice. */
 static bool may_be_wide(const sn_chain *c) {
   int made = 0;
   for (uint32_t m = 0; m < c->n_members; m++)
@@ -287,7 +289,7 @@ static bool may_be_wide(const sn_chain *c) {
   return made <= 1 && c->columns >= WIDE;
 }
 
-/* Columns of a block of the right factor. */
+/* Most columns that a block of a right factor has. */
 static int64_t widest(const sn_chain *c) {
   int64_t most = may_be_wide(c) ? 2 * SN_CHAIN_STRIP : SN_CHAIN_STRIP;
   for (uint32_t m = 0; m < c->n_members; m++)
@@ -337,7 +339,7 @@ static void declare(const sn_chain_writer *w) {
   sn_chain_declare_totals(w);
 }
 
-/* How the factors that lie in memory are brought: before any load is written. */
+/* Decides how factors in memory are read. This must come before any load is written, as bindings may change to fours. */
 static sn_status plan_blocks(sn_chain_writer *w) {
   const uint32_t n = 2 * w->chain->n_members;
   SN_TRY(sn_arena_alloc(w->s->arena, n, sizeof *w->blocks, (void **)&w->blocks));
@@ -386,7 +388,7 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
              SN_SHADER_MOST_MATRICES);
   SN_TRY(sn_chain_passes_of(s->arena, &s->frame->program->groups, s->group, &w.passes));
   w.fours =
-      may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* of several passes the text is long enough */
+      may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* with several passes the text would be too long */
   s->inside = w.passes.is_inside;
   sn_shader_stores_small(s, s->group->stores, s->group->n_stores);
   s->threads[0] = (uint32_t)threads_of(&w);

@@ -1,20 +1,19 @@
-/* shader_chain_rows.c - row groups of a chain. In a tile a thread takes the points of its own rows and columns, and adds them to
- * totals of its own; behind the last tile the threads of a row put these together.
+/* shader_chain_rows.c - row groups of a chain. In a tile a thread computes the points of its own rows and columns, and adds
+ * them to totals of its own; behind the last tile the threads of a row join these.
  *
- *   t<member>_<total>_<row>   what is known of a total
+ *   t<member>_<total>_<row>   a total, or the thread's part of it
  *
- * A softmax's max and sum are made in one pass: the sum of e^(x - max so far) is made less where the max grows. (The method is
+ * A softmax's max and sum are made in one pass: the sum of e^(x - max so far) is scaled down when the max grows. (The method is
  * that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.) The max may be the thread's own until all
- * tiles are through. Where the softmax goes on in a stream (chain_passes.h) it is the row's in each tile, and what a product
- * made of it so far is made less, too. (Rabe and Staats, Self-attention does not need O(n^2) memory, 2021.)
+ * tiles are done. If the softmax is streamed (chain_passes.h), the max is the row's after each tile, and the results that
+ * products made of it so far are scaled down, too. (Rabe and Staats, Self-attention does not need O(n^2) memory, 2021.)
  *
  *   x<member>_<row><column>   scores, then e^(x - max)
- *   worst<member>_<row>       the largest of the bits of their sizes: of a NaN where one is
- *   top<member>_<row>         the max of a row in a stream */
+ *   worst<member>_<row>       the largest of the bits of |x|: above those of infinity if a score is NaN
+ *   top<member>_<row>         the max of a row whose softmax is streamed */
 #include "base/format.h"
 #include "wgsl/shader_chain.h"
 
-/* t<member>_<total>_<row> */
 static void name_total(char *name, uint32_t m, uint32_t total, int r) {
   sn_format(name, SN_SHADER_NAME, "t%u_%u_%d", m, total, r);
 }
@@ -110,7 +109,7 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m, int r, int c) 
 
 /* ---- a softmax's max and sum ---------------------------------------------------------------------- */
 
-/* e^x; of_number: it may be any where x is NaN. */
+/* e^x; of_number: if x is NaN, the result may be any number. */
 static const char *exp_of(const sn_chain_writer *w, const char *x, bool of_number) {
   sn_spoken *spoken = &w->s->spoken;
   sn_text e = sn_text_in(w->s->arena);
@@ -121,7 +120,7 @@ static const char *exp_of(const sn_chain_writer *w, const char *x, bool of_numbe
   return sn_shader_text(w->s, &e);
 }
 
-/* var x<member>_<row><column>: -infinity where no column is. */
+/* Declares x<member>_<row><column> as -infinity, which stays where there is no column. */
 static void declare_scores(const sn_chain_writer *w, uint32_t m) {
   sn_text lowest = sn_text_in(w->s->arena);
   sn_spoken_add_identity(&w->s->spoken, &lowest, SN_OP_max, SN_F32);
@@ -130,7 +129,7 @@ static void declare_scores(const sn_chain_writer *w, uint32_t m) {
       sn_shader_line(w->s, "var x%u_%d%d = %s;", m, r, c, sn_shader_text(w->s, &lowest));
 }
 
-/* let high<row> = the max of the thread's scores of a row, or less where one is NaN; worst = that of their sizes' bits. */
+/* high<row> = the max of the thread's scores of a row, too small if one is NaN; worst = the max of the bits of their |x|. */
 static void find_max(const sn_chain_writer *w, uint32_t m, int r) {
   sn_text max = sn_text_in(w->s->arena);
   for (int c = 1; c < 4 * w->fours; c++) sn_text_add(&max, "max(");
@@ -142,8 +141,8 @@ static void find_max(const sn_chain_writer *w, uint32_t m, int r) {
                    r, m, r, m, r, c);
 }
 
-/* x = e^(x - by), sum = sum less + all x: `less` is e^(the max before - by), which is `max`. Of -infinity alone by is 0, and
- * all are 0. */
+/* x = e^(x - by), sum = sum * less + all x, where by = max and less = e^(the max before - by). If all scores so far are
+ * -infinity, by is 0 instead, and all x are 0. */
 static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *max, const char *sum,
                        int r) {
   char scaled[64];
@@ -162,7 +161,7 @@ static void add_to_sum(const sn_chain_writer *w, uint32_t m, const char *max, co
                    4 * f + 3);
 }
 
-/* The thread's own max and sum. */
+/* Updates max and sum of the thread's own scores of a row. */
 static void follow_own(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
   char max[SN_SHADER_NAME], sum[SN_SHADER_NAME];
@@ -175,7 +174,7 @@ static void follow_own(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) 
   sn_shader_line(w->s, "}");
 }
 
-/* What products made of the stream so far, in all their sums. */
+/* Scales down what products have made of the stream so far. */
 static void lessen_results(const sn_chain_writer *w, uint32_t m, int r) {
   for (uint32_t i = 0; i < w->chain->n_members; i++) {
     if (!w->passes.members[i].uses_up ||
@@ -188,7 +187,7 @@ static void lessen_results(const sn_chain_writer *w, uint32_t m, int r) {
   }
 }
 
-/* The row's max, and the thread's sum; what goes on is e^(x - max). */
+/* Updates the row's max and the thread's sum, and hands on e^(x - max) as the streamed value. */
 static void follow_row(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) {
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];
   char max[SN_SHADER_NAME], sum[SN_SHADER_NAME], top[SN_SHADER_NAME];
@@ -216,7 +215,7 @@ static bool is_stream(const sn_chain_writer *w, uint32_t m, uint32_t p) {
   return w->passes.members[m].streams != SN_NONE && w->passes.members[m].stream_max == p;
 }
 
-/* Whether shared_rows may still be read for another one. */
+/* Whether shared_rows may still be read for a stream of an earlier member. */
 static bool has_stream_before(const sn_chain_writer *w, uint32_t m) {
   for (uint32_t i = 0; i < m; i++)
     if (sn_chain_member(w, i)->kind == SN_GROUP_ROW && w->passes.members[i].streams != SN_NONE)
@@ -231,7 +230,7 @@ static void follow(const sn_chain_writer *w, uint32_t m, uint32_t p) {
   if (streams && has_stream_before(w, m)) sn_shader_line(w->s, "workgroupBarrier();");
   for (int r = 0; streams && r < SN_CHAIN_MICRO; r++)
     sn_shader_line(w->s, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = high%d;", r, r);
-  if (streams) sn_shader_line(w->s, "workgroupBarrier();"); /* products that follow have others */
+  if (streams) sn_shader_line(w->s, "workgroupBarrier();"); /* no second one: the products that follow have barriers */
   for (int r = 0; r < SN_CHAIN_MICRO; r++) (streams ? follow_row : follow_own)(w, m, p, r);
   sn_shader_line(w->s, "}");
 }
@@ -274,7 +273,7 @@ sn_status sn_chain_per_row(const sn_chain_writer *w) {
 
 typedef sn_status total_fn(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t k);
 
-/* Totals that this pass makes; those that follow a max come right behind it. */
+/* Calls fn for each total that this pass makes. A sum that follows a max comes right behind it. */
 static sn_status each_total(const sn_chain_writer *w, total_fn *fn) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     const sn_group *g = sn_chain_member(w, m);
@@ -308,7 +307,7 @@ bool sn_chain_stream_sum(const sn_chain_writer *w, uint32_t value, int r, char *
   return true;
 }
 
-/* The thread's max, where one of its scores was NaN. */
+/* Makes the thread's max NaN if one of its scores was NaN. */
 static void note_nan(const sn_chain_writer *w, uint32_t m, uint32_t total, int r) {
   char max[SN_SHADER_NAME];
   name_total(max, m, total, r);
@@ -316,8 +315,8 @@ static void note_nan(const sn_chain_writer *w, uint32_t m, uint32_t total, int r
                  max, m, r, m, r);
 }
 
-/* The sum of the thread as one of e^(x - max of the row), the thread's max being in shared_rows. In a stream it is the row's
- * already. Either way it is NaN where the max is not finite. */
+/* Scales the thread's sum, which is of e^(x - thread's max), to the row's max; the thread's max is in shared_rows. In a stream
+ * the sum is to the row's max already. Either way it becomes NaN if the max is not finite. */
 static void lower_sum(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t total, int r) {
   char top[SN_SHADER_NAME], sum[SN_SHADER_NAME], less[128];
   name_total(top, m, total - 1, r);
@@ -333,7 +332,7 @@ static void lower_sum(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t
   sn_shader_line(w->s, "%s *= %s;", sum, exp_of(w, less, false));
 }
 
-/* The threads' totals of a row as one, which all of them know. */
+/* Joins the threads' totals of a row into one, which all of them then know. */
 static sn_status join_total(const sn_chain_writer *w, uint32_t m, uint32_t p, uint32_t k) {
   sn_shader *s = w->s;
   const sn_phase *phase = &sn_chain_member(w, m)->row.phases[p];

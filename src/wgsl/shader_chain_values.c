@@ -1,5 +1,6 @@
-/* shader_chain_values.c - what members of a chain hand on lies in a thread's registers: s<value>_<row><column> for each of its
- * rows and columns of scores, s<value>_<row> of what there is once a row. A body reads it as s<value>. */
+/* shader_chain_values.c - values that members of a chain pass to each other are in a thread's registers: scores in
+ * s<value>_<row><column> for each of its rows and columns, values with one element per row in s<value>_<row>. A body reads
+ * them as s<value>. */
 #include "base/format.h"
 #include "wgsl/shader_chain.h"
 

@@ -1,14 +1,15 @@
-/* shader_factor.c - where the factors of products lie. They keep their nests and bounds (im2col without a copy): functions of
- * the shader say where an element is from its batch, its place across and its k.
+/* shader_factor.c - how products access their factors. Factors keep their nests and bounds (im2col without a copy): functions
+ * of the shader compute an element's position from its batch, its index across and its k.
  *
- * Invariant: what lies outside of a factor's bounds is 0, and not read. */
+ * Invariant: elements outside of a factor's bounds are 0; what the device reads in their place does not count. */
 #include "base/format.h"
 #include "fuse/nest_text.h"
 #include "wgsl/shader.h"
 
 static bool is_bounded(const sn_operand *f) { return f->nests->bounds.guards != 0; }
 
-/* Of a place: a number; with bounds also the coordinates that they are of, from the lowest on. */
+/* A place is a position; if there are bounds, it also has the bounded coordinates, counted from the lowest. This is their
+ * number. */
 static int bounded_fields(const sn_operand *f) {
   int n = 0;
   while (n < SN_MARKS && f->nests->bounds.guards >> n * SN_MARK_BITS) n++;
@@ -23,7 +24,7 @@ const char *sn_shader_place_type(const sn_operand *f) {
 
 static const char *const axis_names[] = {"batch", "across", "k"};
 
-/* Adds what some axes say of an element's place, or (field >= 0) of a coordinate there. */
+/* Adds the terms of axes [from, to) for an element's position, or (field >= 0) for a bounded coordinate. */
 static void add_terms(const sn_group *product, sn_text *out, const sn_operand *f, int field,
                       int from, int to, int64_t first) {
   bool any = false;
@@ -41,7 +42,7 @@ static void add_terms(const sn_group *product, sn_text *out, const sn_operand *f
   if (!any) sn_text_add(out, "0");
 }
 
-/* The same as one place; `begins`: with the offset, and from the bounds on. */
+/* Adds the part of a place that axes [from, to) contribute; begins: including the offset, and minus the lower bounds. */
 static void add_place(const sn_group *product, sn_text *out, const sn_operand *f, int from, int to,
                       bool begins) {
   if (is_bounded(f)) sn_text_add(out, "%s(", sn_shader_place_type(f));
@@ -55,7 +56,7 @@ static void add_place(const sn_group *product, sn_text *out, const sn_operand *f
   if (is_bounded(f)) sn_text_add(out, ")");
 }
 
-/* Whether a place is inside of the bounds. */
+/* Adds the test that place q is inside of the bounds. */
 static void add_test(sn_text *out, const sn_operand *f) {
   const char *and = "";
   for (int field = 0; field < bounded_fields(f); field++, and = " && ") {
@@ -66,7 +67,7 @@ static void add_test(sn_text *out, const sn_operand *f) {
   }
 }
 
-/* fn at_a(q): the element at a place, 0 outside of the bounds. */
+/* Defines at_a(q): the element at a place, 0 outside of the bounds. */
 static sn_status add_access(sn_shader *s, const sn_group *product, const sn_operand *f,
                             char letter) {
   const sn_dtype total = product->contraction.total_dtype;
@@ -116,8 +117,8 @@ sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char
   return add_access(s, product, f, letter);
 }
 
-/* What lies outside is read, too, wherever the device bounds that to, and thrown away: a branch for each element makes texts
- * that drivers take long for. */
+/* Outside of the matrix it also reads, from wherever the device clamps the index to, and discards the value: with a branch for
+ * each element, drivers would take long to compile the text. */
 void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size) {
   const char *type = sn_spoken_type(product->contraction.total_dtype);
   sn_text_add(&s->spoken.functions,
@@ -130,8 +131,8 @@ void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter,
 
 /* ---- four elements at a time ------------------------------------------------------------------- */
 
-/* Whether elements lie in fours along an axis: one after the other in its innermost dimension, and all other steps are over
- * whole fours. Then a four is inside of the bounds, or outside. */
+/* Whether elements are in aligned fours along an axis: contiguous in its innermost dimension, with all other strides multiples
+ * of 4. A four is then inside of the bounds as a whole, or outside. */
 static bool is_in_fours(const sn_operand *f, int axis) {
   bool is = f->offset % 4 == 0;
   for (int a = 0; a < SN_PRODUCT_AXES; a++) {

@@ -1,6 +1,6 @@
-/* shader_gate.c - what control flow needs besides its regions' kernels: copies of carries, and gates. A gate is a flag, with
- * how many workgroups the dispatches behind it have: none where it is closed, so that the device need not ask the host
- * which branch to take, or whether a loop goes on. The gates of a program lie in a buffer of the host's making:
+/* shader_gate.c - the shaders that control flow needs besides those of its regions: copies of carries, and gates. A gate is a
+ * flag, with the numbers of workgroups of the dispatches behind it. If it is closed, these are 0, so the device need not ask
+ * the host which branch to take, or whether a loop goes on. The gates of a program are in a buffer that the host makes:
  *
  *   [ 1 | flag of gate 1 | flag of gate 2 | ... | per dispatch: x, y, z now | x, y, z when it is open | ... ]
  *
@@ -9,7 +9,7 @@
 
 sn_status sn_shader_copy(sn_shader *s, const sn_place_of *from, const sn_place_of *to,
                          sn_dtype dtype, int64_t count) {
-  const sn_dtype as = sn_dtype_bytes(dtype) == 4 ? SN_I32 : dtype; /* bits */
+  const sn_dtype as = sn_dtype_bytes(dtype) == 4 ? SN_I32 : dtype; /* copies bits */
   const uint32_t a = sn_shader_bind(s, from, as, false), b = sn_shader_bind(s, to, as, true);
   SN_TRY(s->status);
   if (sn_dtype_bytes(dtype) < 4) s->elements[b] = SN_ELEMENT_ATOMIC;

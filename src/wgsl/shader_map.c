@@ -1,11 +1,11 @@
-/* shader_map.c - maps: a thread for each point, or for a few that lie one after the other. Elements smaller than a word are
- * stored as whole words then; and a device whose memory is its own moves most bytes where a thread reads and writes fours of
- * float32. */
+/* shader_map.c - maps: a thread for each point, or for a few consecutive points. With several points per thread, elements
+ * smaller than a word are stored as whole words; and a device with memory of its own has the highest bandwidth if threads read
+ * and write fours of float32. */
 #include "wgsl/shader.h"
 
-enum { LEAST_FOURS = 8192 /* points: fewer keep a device busy only one by one */ };
+enum { LEAST_FOURS = 8192 /* points: fewer keep a device busy only with a thread each */ };
 
-/* Whether the points' elements lie one after the other from the first to the last. */
+/* Whether the operand's elements are contiguous over the whole space. */
 static bool is_contiguous(const sn_group *g, const sn_operand *o) {
   int64_t run = 1;
   for (int i = g->space_rank - 1; i >= 0; run *= g->space[i--])
@@ -13,7 +13,8 @@ static bool is_contiguous(const sn_group *g, const sn_operand *o) {
   return o->offset == 0;
 }
 
-/* Elements of the smallest dtype that is stored in a word; 1 where none is smaller; 0: they lie apart. */
+/* How many elements of the smallest stored dtype make a word; 1 if none is smaller than a word; 0 if such elements are not
+ * contiguous. */
 static int64_t points_of_word(const sn_shader *s) {
   const sn_group *g = s->group;
   int64_t most = 1;
@@ -33,7 +34,7 @@ static bool has_fours(const sn_shader *s) {
   return sn_shader_shared_bytes(s) > 0 && points % 4 == 0 && points >= LEAST_FOURS;
 }
 
-/* Whether the elements of four points from any fourth one on lie in one four. */
+/* Whether the elements of any four points from a multiple of 4 on are one aligned four. */
 static bool is_in_fours(const sn_group *g, const sn_operand *o) {
   if (is_contiguous(g, o)) return true;
   const int last = g->space_rank - 1;
@@ -43,7 +44,7 @@ static bool is_in_fours(const sn_group *g, const sn_operand *o) {
   return true;
 }
 
-/* Has the binding of an operand hold fours, if it can. */
+/* Makes the binding of an operand hold fours, if possible. Returns whether it does. */
 static bool take_fours(sn_shader *s, const sn_operand *o) {
   if (o->value == SN_NONE || o->dtype != SN_F32 || sn_is_indexed(o) || !is_in_fours(s->group, o))
     return false;
@@ -53,7 +54,7 @@ static bool take_fours(sn_shader *s, const sn_operand *o) {
   return s->elements[b] == SN_ELEMENT_FOUR_F32;
 }
 
-/* Whether a binding is written element by element. */
+/* Whether some store to a binding is not in fours. */
 static bool is_scattered(const sn_shader *s, uint32_t binding, const bool *stores) {
   for (uint32_t k = 0; k < s->group->n_stores; k++)
     if (!stores[k] && sn_shader_binding_of(s, s->group->stores[k].target.value) == binding)
@@ -75,7 +76,7 @@ static sn_status choose_fours(sn_shader *s, bool *stores) {
   return SN_OK;
 }
 
-/* Where the element of the thread's first point lies. */
+/* The position of the element of the thread's first point. */
 static const char *first_place(sn_shader *s, const sn_operand *o) {
   sn_text place = sn_text_in(s->arena);
   if (is_contiguous(s->group, o)) return "p";
@@ -83,7 +84,7 @@ static const char *first_place(sn_shader *s, const sn_operand *o) {
   return sn_shader_text(s, &place);
 }
 
-/* let four<operand> = the elements of the thread's points */
+/* Declares four<operand>, the elements of the thread's four points. */
 static void load_fours(sn_shader *s) {
   const sn_group *g = s->group;
   sn_shader_split(s, "p", g->space, g->space_rank, 'i');
@@ -101,7 +102,7 @@ static bool is_packed(const sn_store *store, int64_t each) {
   return each > 1 && sn_dtype_bytes(store->target.dtype) < 4;
 }
 
-/* Puts a stored element into its word. */
+/* Puts the element of point s into its word, words<k>. */
 static void pack(sn_shader *s, const sn_store *store, uint32_t k) {
   const sn_dtype dtype = store->target.dtype;
   sn_text name = sn_text_in(s->arena), bits = name;
@@ -119,7 +120,7 @@ static void keep_four(sn_shader *s, const sn_store *store, uint32_t k) {
   sn_shader_line(s, "stored%u[s] = %s;", k, sn_shader_text(s, &name));
 }
 
-/* Loops are short, and drivers write them out: then each four is read once. */
+/* A thread with `each` points, in a loop. It is short enough for drivers to unroll, and then each four is loaded once. */
 static sn_status several_points(sn_shader *s, int64_t each) {
   const sn_group *g = s->group;
   const int64_t points = sn_group_points(g);
@@ -163,7 +164,7 @@ static sn_status several_points(sn_shader *s, int64_t each) {
   return s->status;
 }
 
-/* Points of a thread. */
+/* How many points a thread has. */
 static int64_t points_of_thread(const sn_shader *s) {
   const int64_t of_word = points_of_word(s);
   return !of_word ? 1 : has_fours(s) ? 4 : of_word;

@@ -1,33 +1,33 @@
-/* shader_passes.c - ops along an axis that take several shaders, as a thread for each line would leave the device idle, or
- * hold it for so long that its driver gives it up. What one shader hands to the next lies beside the program's memory
- * (SN_PARTS).
+/* shader_passes.c - ops along an axis that take several shaders, since a thread per line would leave the device idle, or
+ * occupy it for so long that the driver's watchdog resets it. What one shader hands to the next is in a buffer beside the
+ * program's memory (SN_PARTS).
  *
- *   sort      numbers 0, 1, .. of a line's places; a bitonic network puts them in the order of the elements, a shader for
- *             each of its columns, all of one text; then elements go where the numbers say. Of equal elements the one that
- *             came first is first, so that no two places are equal, and every network has the same result.
- *   cumsum    a thread for each chunk of a line adds it up; a thread for each line adds those up; then each chunk goes on
- *   cumprod   from where the one before it ends. (Products of float32 are left out: one of a chunk may overflow where none
- *             from the beginning does.)
- *   scatter   where a few lines have many updates, those are sorted by their positions, in the order in which they stand; then
- *             a thread for each element of the result finds its own by bisection. Else what it changes is copied, a thread
- *             for each element, before a thread for each line writes the updates. Either way an element's updates come one
- *             after the other, as on the CPU.
+ *   sort      writes the numbers 0, 1, .. of a line's elements; a bitonic network sorts these by the elements, with a shader
+ *             for each of its columns, all with the same text; then elements go where the numbers say. Ties are broken by the
+ *             number, so no two are equal, and any network gives the same, stable result.
+ *   cumsum    a thread for each chunk of a line adds it up; a thread for each line adds up the chunks; then each chunk goes on
+ *   cumprod   from where the one before it ends. (Not products of float32: that of a chunk may overflow where no product from
+ *             the beginning does.)
+ *   scatter   if few lines have many updates, these are sorted by their positions, stably; then a thread for each element of
+ *             the result finds its own updates by bisection. Else the input is copied, with a thread for each element, before
+ *             a thread for each line writes the updates. Either way an element's updates come one after the other, as on
+ *             the CPU.
  */
 #include "base/format.h"
 #include "wgsl/shader.h"
 
 enum {
   LONG_SORT =
-      8192, /* from so many elements on; below, each counts those before it (shader_call.c) */
+      8192, /* least elements of a line; in shorter ones each counts those before it (shader_call.c) */
   LONG_SCAN = 1024,
   LONG_COPY = 1024,
   MANY_UPDATES = 1024,
-  FEW_LINES = 256,    /* with so many threads one for each line will do */
-  MOST_LINES = 16384, /* so many threads keep any device busy */
+  FEW_LINES = 256,    /* from so many lines on, a thread per line suffices for scatters */
+  MOST_LINES = 16384, /* from so many lines on, a thread per line keeps any device busy with scans */
   NAME = 128
 };
 
-/* ---- which ------------------------------------------------------------------------------------ */
+/* ---- which ops take several shaders ----------------------------------------------------------- */
 
 static int log2_of(int64_t n) {
   int log = 0;
@@ -39,12 +39,12 @@ static bool is_scatter(const sn_group *g) {
   return sn_op_describe(g->call.op)->kind == SN_CLASS_SCATTER;
 }
 
-/* What a line has to be sorted: elements, or updates. */
+/* How many things of a line are sorted: elements, or updates of a scatter. */
 static int64_t sorted_of(const sn_group *g) {
   return is_scatter(g) ? g->call.lengths[1] : g->call.length;
 }
 
-/* Places of a line in the network, and the network's shaders. */
+/* Places per line in the network, a power of two; and columns of the network, each of which is a shader. */
 static int64_t width_of(const sn_group *g) { return (int64_t)1 << log2_of(sorted_of(g)); }
 
 static int columns_of(const sn_group *g) {
@@ -54,7 +54,7 @@ static int columns_of(const sn_group *g) {
 
 static int64_t chunk_of(const sn_group *g) {
   return (int64_t)1 << (log2_of(g->call.length) + 1) /
-                           2; /* about as many chunks as elements in each */
+                           2; /* about sqrt(length): as many chunks as elements in each */
 }
 
 static int64_t chunks_of(const sn_group *g) {
@@ -95,12 +95,12 @@ int sn_shader_passes(const sn_shader *s) {
 
 /* ---- sort ------------------------------------------------------------------------------------- */
 
-/* Binds so many words for each line, and returns their binding. */
+/* Binds `per_line` words for each line. Returns their binding. */
 static uint32_t bind_parts(sn_shader *s, int64_t per_line, sn_dtype dtype) {
   return sn_shader_bind_parts(s, sn_group_points(s->group) * per_line, dtype);
 }
 
-/* Column number `column` of the network: the blocks that are being merged, and how far apart places are that it compares. */
+/* A column of the network: the size of the blocks that it merges, and the distance of the places that it compares. */
 static void column_of(int column, uint32_t *block, uint32_t *apart) {
   int log = 1;
   while (column >= log) column -= log++;
@@ -108,7 +108,7 @@ static void column_of(int column, uint32_t *block, uint32_t *apart) {
   *apart = 1u << (log - 1 - column);
 }
 
-/* The position that an update is for. */
+/* An expression for the position that an update is for. */
 static const char *position_of(sn_shader *s, const char *update) {
   sn_text t = sn_text_in(s->arena);
   sn_text_add(&t, "position_of(%s, %lld)", sn_shader_call_element(s, 1, update),
@@ -116,7 +116,7 @@ static const char *position_of(sn_shader *s, const char *update) {
   return sn_shader_text(s, &t);
 }
 
-/* swaps = whether place b of a line goes before place a. */
+/* swaps = whether element b of a line goes before element a. */
 static void add_test(sn_shader *s) {
   if (is_scatter(s->group)) {
     sn_shader_line(s, "let x = %s;", position_of(s, "a"));
@@ -146,7 +146,7 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   sn_shader_line(s, "let low = pair / apart * 2 * apart + pair %% apart;");
   sn_shader_line(s, "let here = q * %lld + low;", width);
   sn_shader_line(s, "let a = b%u[here]; let b = b%u[here + apart];", b, b);
-  sn_shader_line(s, "var swaps = b < a;"); /* places behind the end of the line stay there */
+  sn_shader_line(s, "var swaps = b < a;"); /* numbers behind the end of the line stay behind all others */
   sn_shader_line(s, "if (a < %lld && b < %lld) {", length, length);
   add_test(s);
   sn_shader_line(s, "}");
@@ -156,7 +156,7 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   return s->status;
 }
 
-/* Writes numbers 0, 1, .. of a line's places, and sorts them. */
+/* Pass 0 writes the numbers 0, 1, .. of a line's elements; a later pass is a column of the network. */
 static sn_status sort_numbers(sn_shader *s, uint32_t b, int pass) {
   const int64_t width = width_of(s->group);
   if (pass > 0) return compare(s, b, pass - 1);
@@ -178,7 +178,7 @@ static sn_status sort(sn_shader *s, int pass, int passes) {
 
 /* ---- scatter ---------------------------------------------------------------------------------- */
 
-/* state = state and what an update makes of it */
+/* state = state combined with update `at`. */
 static sn_status add_update(sn_shader *s) {
   const sn_dtype dtype = s->group->stores[0].target.dtype;
   const sn_op step = sn_op_describe(s->group->call.op)->step;
@@ -193,7 +193,7 @@ static sn_status add_update(sn_shader *s) {
   return s->status;
 }
 
-/* A thread for each element: from the first update that is for it on, as long as they are. */
+/* A thread for each element takes its updates: from the first one for it, found by bisection, to the last. */
 static sn_status gather_updates(sn_shader *s, uint32_t b) {
   const sn_group *g = s->group;
   const long long width = width_of(g), updates = sorted_of(g);
@@ -238,7 +238,7 @@ static sn_status advance(sn_shader *s, const char *state, const char *x) {
   return SN_OK;
 }
 
-/* A thread for each chunk: its total, or from where it begins all that stands in it. */
+/* A thread for each chunk: stores its total, or, is_last, the results in it from its start value on. */
 static sn_status walk_chunks(sn_shader *s, uint32_t b, bool is_last) {
   const sn_group *g = s->group;
   const sn_call *r = &g->call;

@@ -1,20 +1,20 @@
-/* shader_product.c - contractions: which shaders there are, and what becomes of their totals. Where a matrix is narrow, each of
- * its points has a thread (shader_product_points.c); else workgroups make tiles of the result (shader_product_tiles.c). Where
- * there are few points with many terms each, the terms are cut in parts, which have threads of their own; another shader adds
- * the parts' totals up.
+/* shader_product.c - contractions: chooses their shaders, and says what becomes of totals. For a narrow matrix threads work
+ * alone, each on a few points (shader_product_points.c); else workgroups make tiles of the result (shader_product_tiles.c). If
+ * there are few points with many terms each, k is cut into parts with threads of their own, and another shader adds up the
+ * parts' totals (split-k).
  *
- * Invariant: each total is that of its parts, each added up in order; how many parts there are follows from sizes alone. So
- * shaders may be chosen by the clock. */
+ * Invariant: each total is the sum of its parts' totals, and a part is added up in order; how many parts there are follows from
+ * sizes alone. So variants may be chosen by the clock. */
 #include "base/format.h"
 #include "wgsl/shader_block.h"
 
 enum {
   LEAST_TERMS = 128,          /* of a part without tiles, */
-  LEAST_TILE_TERMS = 256,     /* and of one with: a shader more is not for nothing */
+  LEAST_TILE_TERMS = 256,     /* and of one with tiles: a further shader has its cost */
   WANTED_GROUPS = 256,        /* workgroups of tiles that keep a large device busy, */
   WANTED_THREADS = 32 * 1024, /* and threads without tiles */
   MOST_PARTS = 256,
-  MOST_PART_BYTES = 64 * 1024 * 1024 /* of all totals */
+  MOST_PART_BYTES = 64 * 1024 * 1024 /* of the totals of all parts */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -25,27 +25,27 @@ static int64_t smaller_side(const sn_group *g) {
   return least(g->space[g->space_rank - 2], g->space[g->space_rank - 1]);
 }
 
-/* From so many rows and columns on, tiles of 32, of 64 and of 128. */
+/* The smaller side of a matrix from which on tiles of width 32, 64 and 128 are used. */
 enum { SMALL = 32, MIDDLE = 64, LARGE = 256 };
 
 static bool has_tiles(const sn_shader *s) {
   return sn_shader_shared_bytes(s) > 0 && smaller_side(s->group) >= SMALL;
 }
 
-/* For tiles of both factors. */
+/* Whether tiles of both factors fit in workgroup memory. */
 static bool has_room(const sn_shader *s, int width) {
   return (int64_t)2 * sn_shader_block_fours(width) * 16 <= sn_shader_shared_bytes(s);
 }
 
-/* 0: a fair choice; 1: without tiles; 2: small ones; 3: large ones. */
+/* Variant 0: the default; 1: without tiles; 2: small tiles; 3: large tiles. */
 int sn_shader_product_variants(const sn_shader *s) {
   const int64_t side = smaller_side(s->group);
   if (!has_tiles(s)) return 1;
   return side >= LARGE && has_room(s, 128) ? 4 : side >= MIDDLE ? 3 : 2;
 }
 
-/* Of few points: smaller tiles have more workgroups. Large ones read the workgroup's memory less often for each multiply-add.
- * Without tiles caches do what memory does with them. */
+/* Small tiles give more workgroups if there are few points. Large tiles read workgroup memory less often per multiply-add.
+ * Without tiles, caches take the place of workgroup memory. */
 static sn_shader_tile choose_tile(const sn_shader *s, int variant) {
   if (variant == 3) return (sn_shader_tile){.width = 128, .rows = 8, .columns = 8};
   if (variant == 0 && smaller_side(s->group) >= MIDDLE)
@@ -53,7 +53,7 @@ static sn_shader_tile choose_tile(const sn_shader *s, int variant) {
   return (sn_shader_tile){.width = 32, .rows = 4, .columns = 4};
 }
 
-/* Rows and columns of a thread without tiles. */
+/* Rows, and columns, of a thread without tiles. */
 static int choose_micro(const sn_shader *s) {
   const int64_t side = smaller_side(s->group);
   return side >= 16 ? 4 : side >= 4 ? 2 : 1;
@@ -61,7 +61,7 @@ static int choose_micro(const sn_shader *s) {
 
 /* ---- parts ------------------------------------------------------------------------------------- */
 
-/* How many would keep a device busy. */
+/* How many parts would keep a device busy. */
 static int64_t wanted_parts(const sn_shader *s, const sn_shader_sizes *z) {
   const bool tiles = has_tiles(s);
   const int64_t side = tiles ? smaller_side(s->group) >= MIDDLE ? MIDDLE : SMALL : choose_micro(s);
@@ -95,7 +95,7 @@ static uint32_t bind_parts(sn_shader *s, const sn_shader_sizes *z) {
 
 /* ---- what becomes of totals ---------------------------------------------------------------------- */
 
-/* fn finish(batch, row, column, total0): post at a point of the result. */
+/* Defines finish(batch, row, column, total0): post at a point of the result. */
 static sn_status add_finish(sn_shader *s) {
   const sn_group *g = s->group;
   const sn_text main = s->main;
@@ -115,7 +115,7 @@ static sn_status add_finish(sn_shader *s) {
   return s->spoken.functions.status;
 }
 
-/* The same of a part: its total is kept. */
+/* Defines finish for a part: stores its total in SN_PARTS. */
 static sn_status add_keep(sn_shader *s, const sn_shader_sizes *z) {
   const uint32_t b = bind_parts(s, z);
   sn_text_add(&s->spoken.functions,

@@ -1,19 +1,19 @@
-/* shader_product_points.c - a product whose threads work each for itself: a thread has a few rows and columns of the result,
- * and reads of both factors what it needs, an element or four at a time. For narrow matrices, and where the threads of a
- * workgroup share no memory: caches do what that would. */
+/* shader_product_points.c - a product whose threads work alone: a thread computes a few rows and columns of the result, and
+ * loads what it needs of both factors itself, an element or four at a time. It is for narrow matrices, and for devices whose
+ * threads share no memory; caches take the place of workgroup memory. */
 #include "base/format.h"
 #include "wgsl/shader.h"
 
 enum { UNROLLED = 4 };
 
 typedef struct lone {
-  int micro; /* rows and columns of a thread */
+  int micro; /* rows, and columns, of a thread */
   sn_shader_reading readings[2];
 } lone;
 
 static bool reads_fours(const lone *t) { return t->readings[0] || t->readings[1]; }
 
-/* Totals of this name += a b for one k. */
+/* Adds a b for one k to the totals with this name. */
 static void multiply(sn_shader *s, int micro, const char *name) {
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) {
@@ -25,7 +25,7 @@ static void multiply(sn_shader *s, int micro, const char *name) {
     }
 }
 
-/* Hands on a thread's totals: rows and columns lie `apart` from each other. */
+/* Passes a thread's totals to finish(); its rows are `apart` from each other, and so are its columns. */
 static void finish(sn_shader *s, int micro, const char *total, int apart, int64_t m, int64_t n) {
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) {
@@ -43,7 +43,7 @@ static void declare_totals(sn_shader *s, int micro, const char *name) {
     for (int c = 0; c < micro; c++) sn_shader_line(s, "var %s%d%d = %s(0);", name, r, c, type);
 }
 
-/* The terms of k and so many more. */
+/* Adds the term of k + more. */
 static void add_term(sn_shader *s, int micro, const char *name, int more) {
   sn_shader_line(s, "{");
   sn_shader_line(s, "let qa = step_a(k + %d); let qb = step_b(k + %d);", more, more);
@@ -53,7 +53,7 @@ static void add_term(sn_shader *s, int micro, const char *name, int more) {
   sn_shader_line(s, "}");
 }
 
-/* The elements of a factor for the terms of k .. k + 3. */
+/* Loads the elements of a factor for terms k .. k + 3. */
 static void bring_four(sn_shader *s, sn_shader_reading how, char x) {
   if (how == SN_READS_FOURS_ALONG) sn_shader_line(s, "let q%c = step_%c(k);", x, x);
   for (int i = 0; i < 4; i++) {
@@ -69,7 +69,7 @@ static void bring_four(sn_shader *s, sn_shader_reading how, char x) {
       sn_shader_line(s, "let %c%d%d = at_%c(p%c%d + q%c%d);", x, i, u, x, x, i, x, u);
 }
 
-/* The name of the element of term u in row or column i. */
+/* The name of the element of term k + u in row or column i. */
 static void name_of_four(char *out, sn_shader_reading how, char x, int i, int u) {
   if (how == SN_READS_FOURS_ALONG)
     sn_format(out, SN_SHADER_NAME, "%c%d.%c", x, i, "xyzw"[u]);
@@ -79,7 +79,7 @@ static void name_of_four(char *out, sn_shader_reading how, char x, int i, int u)
     sn_format(out, SN_SHADER_NAME, "%c%d%d", x, i, u);
 }
 
-/* The terms of k .. k + 3. */
+/* Adds the terms k .. k + 3. */
 static void add_four_terms(sn_shader *s, const lone *t, const char *name) {
   bring_four(s, t->readings[0], 'a');
   bring_four(s, t->readings[1], 'b');
@@ -94,7 +94,7 @@ static void add_four_terms(sn_shader *s, const lone *t, const char *name) {
       }
 }
 
-/* Terms that are taken at a time: where it costs a lot to say where they lie, a driver in software is slower with several. */
+/* How many terms a round of the loop takes. If positions are costly to compute, a driver in software is slower with several. */
 static int unrolled(const sn_group *g, const lone *t) {
   if (reads_fours(t)) return 4;
   const sn_operand *f = g->contraction.factors;
@@ -103,7 +103,7 @@ static int unrolled(const sn_group *g, const lone *t) {
   return UNROLLED;
 }
 
-/* From k = from on to `end`, an expression, a few at a time. */
+/* Adds terms [from, end), both expressions, a few at a time. */
 static void add_range(sn_shader *s, const lone *t, const char *name, const char *from,
                       const char *end) {
   const int step = unrolled(s->group, t);
@@ -129,7 +129,7 @@ sn_status sn_shader_product_points(sn_shader *s, const sn_shader_sizes *z, int m
   sn_shader_line(s, "let z = p / %lld;", rows * columns);
   sn_shader_line(s, "let batch = z %% %lld;", (long long)z->batches);
   declare_totals(s, micro, "sum");
-  for (int i = 0; i < micro; i++) { /* what lies behind the last row or column is not handed on */
+  for (int i = 0; i < micro; i++) { /* rows and columns behind the last are computed as the last, and dropped by finish */
     sn_shader_line(s, "let pa%d = place_a(batch, min(first_a + %d, %lld));", i, i,
                    (long long)z->m - 1);
     sn_shader_line(s, "let pb%d = place_b(batch, min(first_b + %d, %lld));", i, i,

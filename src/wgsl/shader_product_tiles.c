@@ -1,24 +1,24 @@
-/* shader_product_tiles.c - a product whose workgroups make tiles of the result. Blocks of both factors go through the memory
- * of the workgroup, so that an element is read once per tile; a thread adds up a smaller tile in registers.
+/* shader_product_tiles.c - a product whose workgroups make tiles of the result. Blocks of both factors go through workgroup
+ * memory, so that an element is loaded once per tile; a thread adds up a smaller tile in registers.
  *
  *   next = the first block                           registers: fours of both factors
  *   for blocks of k
  *     a[k][row], b[k][column] = next                 memory of the workgroup, in fours across
  *     next = the block behind it                     on its way while this one is used
- *     for k: acc[r] += a[k][r] * b[k]                written out, so that places in the tiles are constants
+ *     for k: acc[r] += a[k][r] * b[k]                unrolled, so that positions in the tiles are constants
  *   for r, c: finish(z, row, column, acc[r][c])
  *
- * Rows of a thread lie in fours, one four in each of its strips; so do columns.
+ * Rows of a thread are in fours, one four in each of its strips; so are its columns.
  *
- * Compilers of WGSL bound each index that they cannot bound themselves: quotients and remainders of the thread's number they
- * can, and they cost nothing then. */
+ * WGSL compilers add a bounds check to each index that they cannot prove to be in range. They can for quotients and remainders
+ * of the thread's number, so these cost nothing. */
 #include "base/format.h"
 #include "wgsl/shader_block.h"
 
 typedef struct tiles {
   const sn_shader_sizes *z;
   sn_shader_tile tile;
-  int across, down; /* threads of a row of the tile, of a column */
+  int across, down; /* threads along a row of the tile, along a column */
   sn_shader_block blocks[2];
   const char *type; /* of four totals */
 } tiles;
@@ -66,7 +66,7 @@ static void multiply(sn_shader *s, const tiles *t, int k) {
   sn_shader_line(s, "}");
 }
 
-/* Hands on a thread's totals one after the other: what is done with them is long, and is written once. */
+/* Passes a thread's totals to finish() in a loop, so that the code of finish(), which may be long, is there once. */
 static void finish(sn_shader *s, const tiles *t) {
   const int rows = t->tile.rows, columns = t->tile.columns;
   sn_text all = sn_text_in(s->arena);

@@ -1,13 +1,13 @@
-/* shader_row.c - reductions and row groups. Each point of the space has a workgroup, whose threads take the reduced
- * points in turns and put their totals together in a tree; where there are many points with few reduced ones each, bags, or
- * points whose neighbours in memory are other points, a thread. Where there are few points with many reduced ones, these are
- * cut in parts, whose totals another shader puts together. The order of every sum follows from sizes alone.
+/* shader_row.c - reductions and row groups. Each point of the space has a workgroup, whose threads take the reduced points in
+ * turns and join their totals in a tree; or it has one thread, if many points have few reduced points each, if there are bags,
+ * or if neighbours in memory belong to different points. If few points have many reduced points each, these are cut into
+ * parts, whose totals another shader joins. The order of every sum follows from sizes alone.
  *
  *   for each phase:  for r = lane, lane + threads ...     body, stores, kept values, partial totals
  *                    tree over the threads                 totals, known to all
  *   post                                                   thread 0
  *
- * A thread adds blocks of terms, so that a long sum loses no digits. */
+ * A thread adds up blocks of terms, and then the blocks' sums, so that a long sum does not lose precision. */
 #include "base/format.h"
 #include "wgsl/shader.h"
 
@@ -16,16 +16,16 @@ enum {
   FEW_TERMS = 32,
   MANY_POINTS = 8192,
   BLOCK = 32,
-  PART_TERMS = 64,       /* of a thread of a workgroup, */
-  LONE_PART_TERMS = 256, /* and of one by itself */
-  LEAST_PARTS = 4,       /* fewer are not worth a shader more */
+  PART_TERMS = 64,       /* least terms of a part per thread, if threads share memory, */
+  LONE_PART_TERMS = 256, /* and if they do not */
+  LEAST_PARTS = 4,       /* fewer are not worth another shader */
   MOST_PARTS = 1024,
   MOST_LONE_PARTS = 256,
-  LEAST_ACROSS = 32,            /* points that neighbouring threads read as neighbours, */
-  LEAST_TERMS_ACROSS = 1 << 20, /* terms of all of them, */
-  WANTED_THREADS = 64 * 1024,   /* and how many keep a device busy then */
-  UNROLLED = 4,                 /* terms that are brought at a time, */
-  MOST_UNROLLED = 24            /* of bodies that are no longer */
+  LEAST_ACROSS = 32,            /* if points are neighbours in memory (lies_across): least points of the innermost dim, */
+  LEAST_TERMS_ACROSS = 1 << 20, /* least terms of all points, */
+  WANTED_THREADS = 64 * 1024,   /* and threads that keep a device busy */
+  UNROLLED = 4,                 /* terms that a round of the loop takes, */
+  MOST_UNROLLED = 24            /* for bodies of at most so many instructions */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -54,7 +54,7 @@ static void name_of(char name[SN_SHADER_NAME], const char *prefix, uint32_t numb
   sn_format(name, SN_SHADER_NAME, "%s%u", prefix, number);
 }
 
-/* The threads' totals as one, which all of them know. */
+/* Joins the threads' totals into one, which all of them then know. */
 static void gather_totals(sn_shader *s, const sn_reduction *r, uint32_t number) {
   char total[SN_SHADER_NAME], left[64], right[64];
   const char *shared = sn_spoken_type(r->dtype);
@@ -73,7 +73,7 @@ static void gather_totals(sn_shader *s, const sn_reduction *r, uint32_t number) 
   sn_shader_line(s, "workgroupBarrier();");
 }
 
-/* Memory that threads of a workgroup share, once for each type of totals. */
+/* Declares workgroup memory for totals, once for each of their types. */
 static void declare_shared(sn_shader *s) {
   const sn_row *row = &s->group->row;
   for (uint32_t p = 0; p < row->n_phases; p++)
@@ -87,7 +87,7 @@ static void declare_shared(sn_shader *s) {
     }
 }
 
-/* Values kept for later phases: of a thread's own point in its own memory. */
+/* Declares memory for values that are kept for later phases: the thread's own (alone), or the workgroup's. */
 static void declare_kept(sn_shader *s, bool alone) {
   const sn_row *row = &s->group->row;
   const long long n = (long long)sn_group_reduced_points(s->group);
@@ -100,7 +100,7 @@ static void declare_kept(sn_shader *s, bool alone) {
   }
 }
 
-/* let begin, end: those of a bag */
+/* Declares begin and end of the point's bag. */
 static void declare_bag(sn_shader *s) {
   const sn_operand *ends = s->group->row.ends;
   const long long n = (long long)s->group->reduced[0];
@@ -119,7 +119,7 @@ static void declare_bag(sn_shader *s) {
   sn_shader_line(s, "let end = clamp(%s, 0, %lld);", sn_shader_text(s, &end), n);
 }
 
-/* Whether the body's points are added in blocks. */
+/* Whether the phase has sums, whose terms are added up in blocks. */
 static bool has_blocks(const sn_phase *phase) {
   for (uint32_t k = 0; k < phase->n_reductions; k++)
     if (adds(&phase->reductions[k])) return true;
@@ -145,7 +145,7 @@ static void add_blocks(sn_shader *s, const sn_phase *phase) {
   }
 }
 
-/* Adds the body's values to the totals: of sums, to those of the block. */
+/* Adds the body's values to the totals; for sums, to the total of the block. */
 static void accumulate(sn_shader *s, const sn_phase *phase) {
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     const sn_reduction *r = &phase->reductions[k];
@@ -168,14 +168,14 @@ static void declare_block(sn_shader *s, const sn_phase *phase) {
       declare(s, &phase->reductions[k], "part", phase->first_total + k);
 }
 
-/* A phase's terms under way. */
+/* The terms of a phase that a thread takes. */
 typedef struct row_terms {
   const sn_phase *phase;
-  const uint8_t *wanted; /* of the body */
-  uint32_t apart;        /* of a thread's terms */
+  const uint8_t *wanted; /* instructions of the body that are needed */
+  uint32_t apart;        /* distance from one term of a thread to its next */
 } row_terms;
 
-/* Term r. */
+/* Adds term r. */
 static sn_status add_term(sn_shader *s, const row_terms *t) {
   const sn_group *g = s->group;
   const int rank = g->space_rank + g->reduced_rank;
@@ -192,7 +192,7 @@ static bool is_unrolled(const sn_shader *s, const sn_phase *phase) {
          phase->body.n_insns <= MOST_UNROLLED;
 }
 
-/* Terms at, at + apart .. as long as they are before `last`: several at a time, so that a thread waits for them together. */
+/* Adds terms at, at + apart .. that are before `last`, UNROLLED at a time: so a thread waits for their loads together. */
 static sn_status add_several(sn_shader *s, const row_terms *t) {
   sn_shader_line(s, "for (; at + %u < last; at += %u) {", (UNROLLED - 1) * t->apart,
                  UNROLLED * t->apart);
@@ -206,7 +206,7 @@ static sn_status add_several(sn_shader *s, const row_terms *t) {
   return s->status;
 }
 
-/* All terms of a thread from its first one on, in blocks. */
+/* Adds all terms of a thread from `first` on, in blocks. */
 static sn_status add_in_blocks(sn_shader *s, const row_terms *t, const char *first,
                                const char *end) {
   sn_shader_line(s, "for (var first = %s; first < %s; first += %u) {", first, end,
@@ -233,7 +233,7 @@ static sn_status add_all(sn_shader *s, const row_terms *t, const char *first, co
   return s->status;
 }
 
-/* from, to: the part of the reduced points that is taken, as texts; NULL: all. */
+/* Adds a phase over reduced points [from, to), both expressions; NULL: over all. alone: a point has one thread. */
 static sn_status add_phase(sn_shader *s, uint32_t number, bool alone, const char *from,
                            const char *to) {
   const sn_group *g = s->group;
@@ -274,14 +274,14 @@ static void make_bytes_atomic(sn_shader *s) {
   sn_shader_stores_small(s, g->stores, g->n_stores);
 }
 
-/* As many threads as have something to do, a power of two. */
+/* Threads of a workgroup: a power of two, not many more than there are terms. */
 static uint32_t threads_for(int64_t terms) {
   uint32_t threads = 32;
   while (threads < GROUP_THREADS && threads < terms) threads *= 2;
   return threads;
 }
 
-/* Whether neighbouring points lie next to each other, and the terms of one do not. */
+/* Whether neighbours in memory are neighbouring points, and not terms of one point. */
 static bool lies_across(const sn_shader *s) {
   const sn_group *g = s->group;
   const sn_body *body = &g->row.phases[0].body;
@@ -300,7 +300,7 @@ static bool lies_across(const sn_shader *s) {
   return any;
 }
 
-/* Whether a point's terms are one thread's. */
+/* Whether a point has one thread, not a workgroup. */
 static bool is_alone(const sn_shader *s) {
   const sn_group *g = s->group;
   return g->row.ends || sn_group_reduced_points(g) <= FEW_TERMS || !threads_share(s) ||

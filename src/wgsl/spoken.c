@@ -5,9 +5,10 @@
 #include "base/format.h"
 #include "math/scalar_words.h"
 
-/* A value of the function that is being written: a name or a constant, and its type. */
+/* WGSL types of values in the function being written. */
 typedef enum register_type { REG_F32, REG_I32, REG_U32, REG_BOOL } register_type;
 
+/* The number of a value. */
 typedef uint32_t word;
 
 enum { MOST_WORDS = 512, FIRST = 1, TEXT = 256 };
@@ -15,9 +16,9 @@ enum { MOST_WORDS = 512, FIRST = 1, TEXT = 256 };
 typedef struct value {
   register_type type;
   bool is_constant;
-  uint32_t bits;    /* of a constant */
-  const char *name; /* else */
-  word sides[2];    /* of a comparison of floats; 0 else */
+  uint32_t bits;    /* of a constant; */
+  const char *name; /* else a variable or an argument */
+  word sides[2];    /* the operands if it is a comparison of floats; else 0 */
 } value;
 
 typedef struct words {
@@ -25,8 +26,8 @@ typedef struct words {
   sn_text lines;
   value values[MOST_WORDS];
   word n;
-  bool is_function; /* of several lines */
-  bool drops_nan;   /* what it makes of NaN is not asked for */
+  bool is_function; /* it becomes a function, not an inline expression */
+  bool drops_nan;   /* its result for NaN does not matter */
   uint32_t n_lines;
   const char *last; /* the expression of the last line */
 } words;
@@ -72,7 +73,7 @@ static void add_float(sn_spoken *s, sn_text *out, uint32_t bits) {
   sn_text_add(out, sn_f32_to_bits(x) >> 31 ? "(%sf)" : "%sf", digits);
 }
 
-/* Adds a value as one of the wanted type: the same bits, but for bools. */
+/* Adds a value to out, reinterpreted as the wanted type; bools are not reinterpreted. */
 static void add_as(words *ws, sn_text *out, word x, register_type wanted) {
   const value *v = &ws->values[x];
   if (v->is_constant && wanted == REG_F32)
@@ -87,7 +88,7 @@ static void add_as(words *ws, sn_text *out, word x, register_type wanted) {
     sn_text_add(out, "bitcast<%s>(%s)", type_names[wanted], v->name);
 }
 
-/* A line that computes `pattern` of type `type`: @ stands for the next argument as one of type `from`. */
+/* Adds a line that computes `pattern`, of type `type`. Each @ stands for the next argument, taken as type `from`. */
 static word line(words *ws, register_type type, const char *pattern, register_type from,
                  const word *args) {
   sn_text e = sn_text_in(ws->s->arena);
@@ -116,7 +117,7 @@ static word of_two(words *ws, register_type type, const char *pattern, register_
   return line(ws, type, pattern, from, (word[]){a, b});
 }
 
-/* Integers that are used together have the type of the one that is no constant. */
+/* The type in which two integers are combined: that of one that is not a constant. */
 static register_type common(const words *ws, word a, word b) {
   return ws->values[ws->values[a].is_constant ? b : a].type;
 }
@@ -126,8 +127,8 @@ static word of_ints(words *ws, const char *pattern, word a, word b) {
   return of_two(ws, type, pattern, type, a, b);
 }
 
-/* a + b, or -, rounded as it stands. Compilers of WGSL may take (a + b) - b for a, and it is by its rounding that such a
- * sum is of use: so its bits go through an operation whose other side is known at run time alone. */
+/* a + b or a - b, rounded exactly there. WGSL compilers may simplify (a + b) - b to a, but functions of math/ need the rounding
+ * of such a sum. So its bits go through an `or` with a zero that is known only at run time. */
 static word add_exactly(words *ws, const char *pattern, word a, word b) {
   const word sum = of_two(ws, REG_F32, pattern, REG_F32, a, b);
   if (!ws->is_function) return sum;
@@ -144,7 +145,7 @@ static word add_exactly(words *ws, const char *pattern, word a, word b) {
 
 static word chosen(words *ws, word m, word a, word b);
 
-/* a - a is NaN where a is not finite, and 0 else; compilers take it for 0. */
+/* a - b. Compilers take a - a for 0, but it is NaN where a is not finite, which is written out. */
 static word subtract(words *ws, word a, word b) {
   if (a != b) return add_exactly(ws, "@ - @", a, b);
   const word bits = of_one(ws, REG_I32, "bitcast<i32>(@) & 0x7fffffff", REG_F32, a);
@@ -176,7 +177,7 @@ static word equal(words *ws, word a, word b) {
 
 static word not_equal(words *ws, word a, word b) {
   if (a == b) return of_one(ws, REG_BOOL, "is_nan(@)", REG_F32, a);
-  return of_two(ws, REG_BOOL, "!(@ == @)", REG_F32, a, b); /* != is false of NaN with some */
+  return of_two(ws, REG_BOOL, "!(@ == @)", REG_F32, a, b); /* some drivers make != false for NaN */
 }
 
 static word compared(words *ws, const char *pattern, word a, word b) {
@@ -190,7 +191,7 @@ static bool is_same(const words *ws, word a, word b) {
   return a == b || (x->is_constant && y->is_constant && x->bits == y->bits);
 }
 
-/* Whether m compares the two: of m ? a : b drivers make a minimum or a maximum, and that drops NaN. */
+/* Whether m compares a and b: then drivers turn m ? a : b into a minimum or a maximum, which drops NaN. */
 static bool is_extremum(const words *ws, word m, word a, word b) {
   const word *sides = ws->values[m].sides;
   if (!sides[0]) return false;
@@ -198,7 +199,7 @@ static bool is_extremum(const words *ws, word m, word a, word b) {
   return (first && second) || (is_same(ws, sides[0], b) && is_same(ws, sides[1], a));
 }
 
-/* b where one of two floats is NaN, as their comparison is false then; else v. */
+/* v, or b where one of the two compared floats is NaN, since their comparison is then false. */
 static word unless_nan(words *ws, word v, word b, const word sides[2]) {
   for (int i = 0; i < 2; i++) {
     if (ws->values[sides[i]].is_constant) continue;
@@ -231,7 +232,7 @@ static word greater(words *ws, word a, word b) {
   return chosen(ws, compared(ws, "@ < @", a, b), b, a);
 }
 
-/* WGSL does not say what the root of a negative number is. */
+/* WGSL does not define the root of a negative number; here it is NaN. */
 static word square_root(words *ws, word a) {
   const word root = of_one(ws, REG_F32, "sqrt(@)", REG_F32, a);
   const word negative = of_two(ws, REG_BOOL, "@ < @", REG_F32, a, constant(ws, REG_F32, 0));
@@ -343,7 +344,7 @@ static word speak_bool(words *ws, sn_op op, word a, word b) {
   }
 }
 
-/* To a small dtype from its wide one, where that takes more than a word. */
+/* Casts to a small dtype from its wide one. */
 static word speak_narrow(words *ws, sn_dtype dtype, word a) {
   switch ((int)dtype) {
 #define CASE_FLOAT(id, s)
@@ -388,7 +389,7 @@ static word speak(words *ws, sn_op op, sn_dtype in_dtype, sn_dtype narrowed, uin
   return in_dtype == SN_BOOL ? speak_bool(ws, op, a, b) : speak_int(ws, op, a, b);
 }
 
-/* The function <name>, with a and b for arguments. */
+/* Defines the function <name> of an op, with arguments a and b. narrowed: SN_F32, or the small dtype that it casts to. */
 static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                    sn_dtype narrowed, uint32_t n_args, bool drops_nan) {
   const char *type = sn_spoken_type(in_dtype);
@@ -407,7 +408,7 @@ static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_
   if (!s->status) s->status = ws->lines.status;
 }
 
-/* The row as one line of an expression, if it is no more. */
+/* Adds the row as an inline expression if it takes at most one line. Returns whether it did. */
 static bool add_inline(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                        sn_dtype narrowed, const char *const *args, uint32_t n_args) {
   words *ws = begin(s, register_of(in_dtype), args, n_args);
@@ -421,7 +422,7 @@ static bool add_inline(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_
   else if (!ws->lines.status && ws->n_lines == 0)
     add_as(ws, out, result, register_of(dtype));
   else
-    s->n_constants = n_constants; /* of lines that are thrown away */
+    s->n_constants = n_constants; /* drops the constants of the discarded lines */
   return !ws->lines.status && (is_line || ws->n_lines == 0);
 }
 

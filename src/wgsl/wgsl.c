@@ -1,6 +1,6 @@
 #include "wgsl/wgsl.h"
 
-/* ---- what is said of a program ---------------------------------------------------------------- */
+/* ---- facts of a program, and its text --------------------------------------------------------- */
 
 static size_t first_of(const sn_device_steps *steps, size_t k) {
   return k ? steps->ends[k - 1] : 0;
@@ -57,14 +57,14 @@ void sn_wgsl_print(sn_text *t, const sn_device_steps *steps, size_t k) {
   if (!t->data) sn_text_add(t, "// nothing to do\n");
 }
 
-/* ---- what it is made for ---------------------------------------------------------------------- */
+/* ---- the target ------------------------------------------------------------------------------- */
 
-/* Where threads share memory, chains go through tiles. */
+/* If threads share memory, chains go through tiles. */
 enum {
   TILE_ROWS = 64,
-  TILE_BYTES = 16 * 1024, /* what each needs at least (shader_chain.c) */
+  TILE_BYTES = 16 * 1024, /* least workgroup memory for tiles (shader_chain.c) */
   CHAIN_BYTES = 1024 * 1024,
-  REMADE_BYTES = 4 * 1024 * 1024 /* no small device has so much cache */
+  REMADE_BYTES = 4 * 1024 * 1024 /* more than the cache of any small device */
 };
 
 sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
@@ -76,7 +76,7 @@ sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
                  .scalar_nodes = 256,
                  .operands = 48,
                  .buffers = buffers,
-                 .local_bytes = shared_bytes / 2, /* beside what trees and tiles take */
+                 .local_bytes = shared_bytes / 2, /* the other half is for trees and tiles */
                  .tile_rows = tiles ? TILE_ROWS : 0,
                  .store_bytes = 1,
                  .alignment = 256},
