@@ -6,9 +6,9 @@
 #include "graph/reference.h"
 #include "tensor/eval.h"
 
-/* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow
- * without end. So is a shorter one, once this many bytes of new values may be waiting for it; not
- * before the given depth, as a piece of what will be one kernel would then be computed apart. */
+/* Automatic evaluation. A lazy chain of MAX_DEPTH ops is evaluated: a loop that never reads a value must
+ * not grow it without end. A shorter chain is evaluated if more than MAX_WAITING_BYTES of new values may be
+ * held by it; but not below MIN_WAITING_DEPTH, since that would cut what could become one kernel. */
 #define MAX_DEPTH 2000
 #define MAX_WAITING_BYTES ((size_t)64 << 20)
 #define MIN_WAITING_DEPTH 64
@@ -32,7 +32,8 @@ static bool has_much_waiting(const sn_tensor *t) {
          sn_type_bytes(&t->type) <= MAX_WAITING_BYTES;
 }
 
-/* Tracked tensors keep their graph for sn_gradients, and traced ones have no value to compute. */
+/* Evaluates t if its chain is too long. Not if it is tracked, since it keeps its graph for sn_gradients anyway, or traced,
+ * since it has no value. */
 static sn_tensor *limit_depth(sn_tensor *t) {
   if (t->tracked || t->traced || (t->depth < MAX_DEPTH && !has_much_waiting(t))) return t;
   const sn_status status = sn_eval_tensors(t->ctx, &t, 1, NULL);
@@ -61,7 +62,7 @@ static sn_tensor *node_as_it_is(sn_context *ctx, sn_op op, sn_tensor *const *inp
 
 /* ---- small dtypes ---------------------------------------------------------------------------- */
 
-/* The small dtype that keeps an op of few inputs from being a node as it is, or SN_F32. */
+/* The small dtype that an op cannot take, so that it needs casts around it; SN_F32: none. */
 static sn_dtype small_of(sn_op op, sn_tensor *const *inputs, size_t n, const sn_type *proposed) {
   const sn_op_info *info = sn_op_describe(op);
   if (info->kind == SN_CLASS_LEAF && sn_dtype_is_small(proposed->dtype)) return proposed->dtype;
@@ -72,14 +73,14 @@ static sn_dtype small_of(sn_op op, sn_tensor *const *inputs, size_t n, const sn_
   return SN_F32;
 }
 
-/* Whether what adds up many values has a result of float32, even of small ones. */
+/* Whether an op that adds up many values gives float32 even for small floats: it does within a precision. */
 static bool sums_wide(const sn_context *ctx, const sn_op_info *op) {
   const bool sums = op->kind == SN_CLASS_REDUCE || op->kind == SN_CLASS_RAGGED ||
                     op->kind == SN_CLASS_SCAN || op->kind == SN_CLASS_SOFTMAX;
   return ctx->precision && sums;
 }
 
-/* Whether what the op makes of a small dtype is of that again. */
+/* Whether the op's result for a small dtype is of that dtype again. */
 static bool keeps_small(const sn_context *ctx, const sn_op_info *op, sn_dtype small) {
   if (sn_dtype_is_float(small)) return op->result != SN_RESULT_I32 && !sums_wide(ctx, op);
   return op->result != SN_RESULT_I32 && !op->widens;
@@ -107,7 +108,7 @@ static bool is_rounded_product(const sn_context *ctx, sn_op op, sn_tensor *const
   return ctx->precision && product && inputs[0]->type.dtype == SN_F32;
 }
 
-/* A product of operands rounded to the context's precision, and so its result. */
+/* A product of float32 within a precision: its operands and its result are rounded to that. */
 static sn_tensor *rounded_product(sn_context *ctx, sn_op op, sn_tensor *const *inputs,
                                   const int64_t *attrs, size_t n_attrs, const sn_type *proposed) {
   const sn_dtype small = ctx->precision;
@@ -132,7 +133,7 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
 
 bool sn_is_number(const sn_tensor *t) { return t->weak && t->op == SN_OP_constant; }
 
-/* A bare number meeting a tensor: the tensor's dtype, unless that cannot hold the number. */
+/* The common dtype of a bare number and a tensor: the tensor's dtype, unless that cannot hold the number. */
 static sn_dtype meet_number(const sn_tensor *number, sn_dtype dtype) {
   const double value = sn_attr_double(number->attrs[0]);
   if (sn_dtype_is_float(dtype)) return dtype;
@@ -160,7 +161,7 @@ sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
   return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
 }
 
-/* The larger (op: maximum) or smaller one of x, which it takes, and the limit. */
+/* maximum or minimum (op) of x and the limit. Releases x. */
 static sn_tensor *limited(sn_tensor *x, sn_op op, double limit) {
   if (!x) return NULL;
   sn_tensor *in[] = {x, sn_number(x->ctx, x->type.dtype, limit)};
@@ -169,14 +170,14 @@ static sn_tensor *limited(sn_tensor *x, sn_op op, double limit) {
   return y;
 }
 
-/* A float as an integer of a small dtype, of which the nearest is taken. */
+/* A float as an integer of a small dtype, clamped to its range. */
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
   const sn_dtype_info *range = &sn_dtype_table[dtype];
   sn_tensor *y = limited(sn_as_dtype(x, SN_I32), SN_OP_maximum, range->least);
   return sn_recast(limited(y, SN_OP_minimum, range->most), dtype);
 }
 
-/* Whether a node can cast so: a small dtype from and to its wide one only. */
+/* Whether one node can do this cast: a small dtype is cast only from and to its wide dtype. */
 static bool is_one_cast(sn_dtype from, sn_dtype to) {
   if (sn_dtype_is_small(to)) return from == sn_dtype_wide(to);
   return !sn_dtype_is_small(from) || to == sn_dtype_wide(from);
@@ -213,7 +214,7 @@ static sn_dtype op_dtype(sn_op op, sn_dtype dtype) {
   if (sn_op_takes(op, sn_dtype_wide(dtype))) return dtype;
   if (types == SN_TYPES_B) return SN_BOOL;
   if (dtype == SN_BOOL && (types & SN_TYPES_I)) return SN_I32;
-  return types & SN_TYPES_F ? SN_F32 : dtype; /* else sn_infer says what is wrong */
+  return types & SN_TYPES_F ? SN_F32 : dtype; /* sn_infer then reports the error */
 }
 
 sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x) {
@@ -221,7 +222,7 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x) {
 }
 
 sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dtype *out) {
-  const sn_tensor *first = x[0]; /* that is no bare number */
+  const sn_tensor *first = x[0]; /* becomes the first that is no bare number */
   for (size_t k = 0; k < n; k++) {
     SN_TRY(sn_same_context(x[0], x[k], what));
     if (sn_is_number(first)) first = x[k];

@@ -1,5 +1,5 @@
-/* arrange.c - the public functions that add, drop and exchange axes, turn, repeat and join elements,
- * or keep a triangle of them: views and concatenations. */
+/* arrange.c - the public functions that add, drop and exchange axes, flip, repeat and join elements,
+ * or keep a triangle of a matrix: views and concatenations. */
 #include "base/size.h"
 #include "tensor/compose.h"
 
@@ -32,7 +32,7 @@ sn_tensor *sn_moveaxis(sn_tensor *x, int from, int to) {
   return permuted(x, perm);
 }
 
-/* axes: of the result */
+/* axes: bits, numbered as in the result. */
 sn_tensor *sn_expand_dims(sn_tensor *x, uint32_t axes) {
   if (!x) return NULL;
   int rank = x->type.rank;
@@ -96,7 +96,7 @@ sn_tensor *sn_stack(sn_tensor *const *list, size_t count, int axis) {
   return sn_finish(&t, y);
 }
 
-/* An axis count times: whole blocks one after the other, or each element (inner). */
+/* x with the axis repeated count times: as a whole, or each of its elements (inner). */
 static sn_tensor *multiply(sn_tensor *x, int axis, int64_t count, bool inner, const char *what) {
   if (!x) return NULL;
   const int64_t n = x->type.dims[axis];
@@ -162,7 +162,7 @@ sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
   return sn_finish(&t, y);
 }
 
-/* Along one axis: what leaves comes in at the other end. */
+/* Shifts x along one axis; elements that leave at one end come in at the other. */
 static sn_tensor *roll_axis(sn_tensor *x, int axis, int64_t shift) {
   const int64_t n = x->type.dims[axis], by = n ? (shift % n + n) % n : 0;
   if (!by) return x;
@@ -184,7 +184,7 @@ sn_tensor *sn_roll(sn_tensor *x, const int64_t *shifts, const int *axes, size_t 
   return sn_finish(&t, sn_note(sn_as_reshaped(y, &x->type)));
 }
 
-/* Whether count sizes (NULL: equal ones) make up n; *equal is the size of equal ones. */
+/* Whether n divides into count parts of these sizes (NULL: equal ones). *equal is the size of equal parts. */
 static bool parts_fit(int64_t n, const int64_t *sizes, size_t count, int64_t *equal) {
   int64_t left = n;
   *equal = count ? n / (int64_t)count : 0;

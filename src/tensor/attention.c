@@ -1,5 +1,5 @@
 /* attention.c - attention = softmax(scale q k^T, masked) v, as a graph of matrix products and a
- * softmax. Fusion makes a chain of it: no matrix of all scores lies in memory. */
+ * softmax. Fusion makes a chain of it, so the matrix of all scores is never in memory. */
 #include <math.h>
 
 #include "tensor/compose.h"
@@ -17,8 +17,8 @@ static bool broadcasts(const sn_type *mask, const sn_type *scores) {
   return true;
 }
 
-/* What is wrong with q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared,
- * sources, width) and a mask, or NULL. */
+/* Why q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared, sources, width) and
+ * the mask (or NULL) do not fit together; NULL if they do. */
 static const char *misfit(const sn_type *q, const sn_type *k, const sn_type *v,
                           const sn_type *mask) {
   const int rank = q->rank, heads = rank - 3;
@@ -51,7 +51,7 @@ static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const s
   return SN_OK;
 }
 
-/* The mask in the shape of all scores, which `scores` is before heads are split. */
+/* The mask broadcast to the shape of all scores. scores: that shape before heads are split; split: after. */
 static sn_tensor *spread_mask(sn_tensor *mask, const sn_type *scores, const sn_type *split) {
   sn_type full = *scores;
   full.dtype = mask->type.dtype;
@@ -71,7 +71,7 @@ static sn_tensor *flip(sn_tensor *x) {
   return sn_transpose(x, perm);
 }
 
-/* s where the mask, or the token's number, allows it, else -infinity; a mask of floats is added. */
+/* s where the mask, and if causal the token's number, allow it, else -infinity; a mask of floats is added. */
 static sn_tensor *apply_masks(sn_tensor *s, const sn_type *scores, sn_tensor *mask, bool causal) {
   if (!s) return NULL;
   sn_context *ctx = s->ctx;
@@ -89,7 +89,7 @@ static sn_tensor *apply_masks(sn_tensor *s, const sn_type *scores, sn_tensor *ma
   return sn_choose(seen, s, never);
 }
 
-/* The mask of what is seen with `past` sources before the first token, joined with a given mask. */
+/* The causal mask if `past` sources come before the first token, combined with a given mask. */
 static sn_tensor *join_past(const sn_type *scores, sn_tensor *past, sn_tensor *mask) {
   const sn_type matrix = {
       SN_I32, 2, {scores->dims[scores->rank - 2], scores->dims[scores->rank - 1]}};
@@ -102,7 +102,7 @@ static sn_tensor *join_past(const sn_type *scores, sn_tensor *past, sn_tensor *m
   return sn_choose(seen, mask, sn_number_like(mask, -INFINITY));
 }
 
-/* q, k and v with heads that share keys side by side: axis (heads) as (shared, heads / shared). */
+/* Splits the axis of heads into (shared, heads / shared): heads that share keys are then neighbours. */
 static sn_tensor *split_heads(sn_tensor *x, int64_t shared) {
   const int heads = x->type.rank - 3;
   return sn_split_axis(x, heads, shared, shared ? x->type.dims[heads] / shared : 0);
@@ -143,7 +143,7 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, bool causal, s
     v = split_heads(v, shared);
   }
   sn_tensor *s = k ? sn_matmul(q, flip(k)) : NULL;
-  if (s) s = sn_cast(s, q->type.dtype); /* in 16 bits within a precision; what follows is wide */
+  if (s) s = sn_cast(s, q->type.dtype); /* within a precision s has 16 bits; what follows is computed wide */
   s = apply_masks(sn_with(SN_OP_mul, s, scale), &scores, mask, causal);
   sn_tensor *y = sn_matmul(sn_softmax(s, -1), v);
   return sn_finish(&t, grouped ? sn_note(sn_as_reshaped(y, &out)) : y);

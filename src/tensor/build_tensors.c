@@ -4,7 +4,7 @@
 
 #include "tensor/post_order.h"
 
-/* The inputs that a node of op is made with: a commutative op's smaller one first. */
+/* The inputs in canonical order: for a commutative op the smaller number comes first. */
 static const sn_id *in_order(sn_op op, const sn_id *inputs, sn_id *room) {
   if (!sn_op_describe(op)->commutative || inputs[0] <= inputs[1]) return inputs;
   room[0] = inputs[1];
@@ -31,8 +31,8 @@ static bool same_node(const sn_tensor_build *tb, sn_id id, sn_op op, const sn_ty
   return true;
 }
 
-/* The number of a tensor that has one already, or SN_NONE and where it belongs. A variable is a
- * marker, and those of equal values are still different ones. */
+/* *found is the number of an equal node, or SN_NONE; *slot is its place in the table. Markers are never
+ * equal: variables are markers, and two variables of one value are still different. */
 static sn_status find(sn_tensor_build *tb, sn_op op, const sn_type *type, const sn_id *inputs,
                       size_t n_inputs, const int64_t *attrs, size_t n_attrs, sn_id *found,
                       sn_id_slot **slot, uint32_t *hash) {

@@ -1,5 +1,5 @@
-/* cache.c - compiled graphs by their normal form: an eager loop that builds the same graph again,
- * with other values, finds its program. Bounded; the least recently used one goes first. */
+/* cache.c - the cache of compiled graphs, by their traced graph and options: an eager loop that builds
+ * the same graph again, with other values, finds its program. Bounded; evicts the least recently used. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static bool same_donation(const sn_compiled *c, const bool *donate) {
 
 enum { ON_RECORD = 1 << 26 };
 
-/* What of the options makes another program of the same graph. */
+/* The options that make another program of the same graph, as bits. */
 static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *options) {
   _Static_assert(SN_PASS_COUNT <= 23, "one bit each");
   uint32_t mask = 0;
@@ -22,7 +22,7 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
     if (options->pass_on[i]) mask |= 1u << i;
   mask |= (uint32_t)options->winograd << 23 | (uint32_t)options->fusion << 24 |
           (uint32_t)options->jit << 25;
-  /* dumps are recorded at compile time: programs made with and without them are told apart */
+  /* texts for SINTER_DEBUG are recorded at compile time, so the level tells programs apart, too */
   mask |= (options->record ? ON_RECORD : 0u) | (uint32_t)ctx->env.debug << 27;
   return mask | (uint32_t)options->excess << 28 | (uint32_t)options->saved << 30;
 }
@@ -82,7 +82,7 @@ static void insert(sn_context *ctx, sn_compiled *c) {
   c->refs++;
 }
 
-/* The cached program of this graph, with a reference more; or NULL. */
+/* The cached program of this graph, with a new reference; or NULL. */
 static sn_compiled *find(sn_context *ctx, const sn_graph *traced, const sn_compile_options *options,
                          uint32_t hash, uint32_t switches) {
   for (size_t i = 0; i < ctx->n_cached; i++) {
@@ -98,7 +98,7 @@ static sn_compiled *find(sn_context *ctx, const sn_graph *traced, const sn_compi
   return NULL;
 }
 
-/* *options as its tuning says. */
+/* *options changed as its tuning says; the target is then c->target. */
 static sn_compile_options tuned(const sn_compile_options *options, sn_compiled *c) {
   sn_compile_options own = *options;
   if (sn_tuning_is_plain(&options->tuning)) return own;
@@ -115,7 +115,7 @@ static sn_compile_options tuned(const sn_compile_options *options, sn_compiled *
 sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
                            const sn_compile_options *options, sn_compiled **out) {
   const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
-  /* What is on record tells of these tensors, not of equal ones; a form that is tried is nobody else's. */
+  /* A program on record tells of these very tensors, not of equal ones; a form that is being tried belongs to its tuner. */
   const bool shared = !options->record && sn_tuning_is_plain(&options->tuning);
   sn_compiled *c = shared ? find(ctx, traced, options, hash, switches) : NULL;
   if (!c) {
@@ -139,7 +139,7 @@ sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
   return SN_OK;
 }
 
-/* From here on it can run. */
+/* After compiling: from here on it can run, and the cache has it if it can be shared. */
 static sn_status complete(sn_context *ctx, sn_compiled *c) {
   sn_compiling_free(c->compiling);
   c->compiling = NULL;

@@ -1,6 +1,6 @@
-/* collectives.c - the public ops between processes. A program is written, and differentiated, as one process runs it:
- * there a shard is all, and what all processes have is here. A step that is loaded for several of them is taken apart
- * between a shard and what puts the blocks together again (passes/parallel.h). */
+/* collectives.c - the public ops between processes. A program is written, and differentiated, for one process: there a
+ * shard is the whole tensor, and gathering or reducing over all processes changes nothing. When a step is loaded for
+ * several processes, what lies between a shard and the op that joins the blocks is divided (passes/parallel.h). */
 #include "tensor/compose.h"
 
 static sn_tensor *collective(sn_op op, sn_tensor *x, int axis, size_t n_attrs) {

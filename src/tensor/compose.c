@@ -1,4 +1,4 @@
-/* compose.c - what compositions share. */
+/* compose.c - begins and ends compositions, and their common steps. */
 #include "tensor/compose.h"
 
 temporaries sn_begin_in(sn_context *ctx, const char *what) {

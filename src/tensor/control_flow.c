@@ -1,10 +1,10 @@
-/* control_flow.c - loops, conditions and functions that stay whole, of functions that were traced: sn_scan, sn_while,
- * sn_cond, sn_checkpoint, sn_custom. */
+/* control_flow.c - nodes with regions, made of functions that were traced: loops and conditions (sn_scan, sn_while, sn_cond),
+ * and functions that stay whole for differentiation (sn_checkpoint, sn_custom). */
 #include "tensor/apply.h"
 #include "tensor/eval.h"
 #include "tensor/trace_region.h"
 
-/* A call under way: regions are traced into arena, and their captures become the last inputs. */
+/* The state of one such call. Regions are traced into arena; the tensors that they capture become the node's last inputs. */
 typedef struct call {
   sn_context *ctx;
   sn_arena *arena;
@@ -12,10 +12,10 @@ typedef struct call {
   sn_captures captures;
   sn_graph graphs[SN_MAX_REGIONS];
   sn_region *regions[SN_MAX_REGIONS];
-  size_t n_inputs[SN_MAX_REGIONS]; /* arguments that are no captures */
+  size_t n_inputs[SN_MAX_REGIONS]; /* arguments of a region, without captures */
   int n_regions;
-  size_t n_kept; /* outputs of a checkpoint that are no results */
-  bool has_own;  /* what functions make of captured tensors alone stays inside */
+  size_t n_kept; /* outputs of a checkpoint's region that are kept for the derivative and are no results */
+  bool has_own;  /* nodes that a function makes of captured tensors alone stay in its region (sn_trace_region) */
 } call;
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static sn_status trace(call *c, const sn_traced *traced) {
   return SN_OK;
 }
 
-/* All regions have all captures as arguments. */
+/* Makes the regions; each has all captures as its last arguments, whether it reads them or not. */
 static sn_status make_regions(call *c) {
   for (int r = 0; r < c->n_regions; r++) {
     c->graphs[r].n_arguments = c->n_inputs[r] + c->captures.n;
@@ -88,7 +88,7 @@ static sn_status make_regions(call *c) {
   return SN_OK;
 }
 
-/* The node of control flow: inputs n of them, then what was captured. */
+/* Makes the node of control flow, whose inputs are the n given ones, then the captures. */
 static sn_status make_node(call *c, sn_op op, sn_tensor *const *inputs, size_t n,
                            const int64_t *numbers, size_t n_numbers, sn_tensor **out) {
   sn_tensor **all;
@@ -103,7 +103,7 @@ static sn_status make_node(call *c, sn_op op, sn_tensor *const *inputs, size_t n
                        &type, out);
 }
 
-/* Its results, one tensor each. */
+/* Makes a tensor for each result of the node. */
 static sn_status make_results(const call *c, sn_tensor *node, sn_tensor **out) {
   const sn_graph *regions[] = {&c->graphs[0], &c->graphs[1]};
   const sn_control control = sn_control_of(node->op, node->attrs, node->n_inputs, regions);
@@ -121,7 +121,7 @@ static sn_status make_results(const call *c, sn_tensor *node, sn_tensor **out) {
   return status;
 }
 
-/* Outside of traces control flow runs at once, and all of its results with it. */
+/* Unless it is traced or tracked, control flow is run at once, with all of its results. */
 static sn_status run_now(const call *c, sn_tensor *const *results, size_t n) {
   uint32_t ticket;
   if (!n || results[0]->traced || results[0]->tracked) return SN_OK;
@@ -241,7 +241,7 @@ static bool is_named(const sn_graph *g, sn_id id, const sn_save_policy *keep) {
   return found;
 }
 
-/* Values to keep become further outputs of the body. */
+/* Makes the values that are to be kept further outputs of the body. */
 static sn_status keep_values(call *c, const sn_save_policy *keep) {
   sn_graph *g = &c->graphs[0];
   sn_id *outputs;
@@ -267,7 +267,7 @@ static sn_status checkpoint(call *c, const sn_traced *body, sn_tensor *const *op
   return finish(c, SN_OP_checkpoint, operands, body->n_inputs, &kept, 1, out);
 }
 
-/* What a rule takes or makes: a derivative for each float of those it is of. */
+/* Checks the derivatives that a rule takes or makes: there must be one for each float among the tensors `of`. */
 static sn_status check_derivatives(const call *c, const char *what, sn_tensor *const *derivatives,
                                    size_t n, sn_tensor *const *of, size_t n_of) {
   size_t at = 0;

@@ -1,5 +1,5 @@
-/* conv.c - convolution and pooling: arguments checked, padding made explicit. A convolution is one
- * node (graph/conv_shape.h); a pool is windows reduced. */
+/* conv.c - convolution and pooling: checks arguments and makes padding explicit. A convolution becomes one
+ * node (graph/conv_shape.h), a pool a reduction of windows. */
 #include <math.h>
 #include <string.h>
 
@@ -10,29 +10,30 @@
 
 enum { MOST = SN_CONV_AXES };
 
-/* One call: x, and the filter or the pool's window, along `axes` spatial axes of x from `first`. */
+/* One call: x with its `axes` spatial axes, which begin at axis `first`, and a filter or a pool's window. */
 typedef struct layer {
   sn_context *ctx;
   char name[24];
   int axes, first;
   const sn_type *x;
-  sn_type window; /* filter, or the pool's window */
+  sn_type window; /* type of the filter, or sizes of the pool's window */
   const char *kind;
   sn_window_options options;
+  /* low: padding in front that the node does itself; out: positions of the result */
   int64_t size[MOST], stride[MOST], dilation[MOST], low[MOST], out[MOST];
-  int64_t beyond[MOST]; /* padding in front that no window with an element of x reaches */
+  int64_t beyond[MOST]; /* further padding in front: no window that has an element of x reaches it */
   int64_t groups;
   bool padded;
 } layer;
 
-/* One number per axis; 0 where none are given. */
+/* The text of one number per axis; 0 if none are given. */
 static const char *numbers_text(const layer *l, const int64_t *numbers, char *buffer) {
   sn_type type = {.rank = l->axes};
   if (numbers) memcpy(type.dims, numbers, sizeof *numbers * (size_t)l->axes);
   return sn_shape_text(&type, buffer);
 }
 
-/* Every error names all there is to know. */
+/* Every error names all shapes and options of the call. */
 static sn_status fail(const layer *l, const char *why) {
   char x[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], a[SN_SHAPE_TEXT];
   char padding[2 * SN_SHAPE_TEXT], groups[32] = "";
@@ -71,7 +72,7 @@ static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
   return SN_OK;
 }
 
-/* Positions the window spans along axis i. */
+/* *span is the number of positions that the window spans along axis i. */
 static sn_status span_of(const layer *l, int i, int64_t *span) {
   SN_TRY(refuse_if(l, l->stride[i] < 1, "strides must be 1 or more"));
   SN_TRY(refuse_if(l, l->dilation[i] < 1, "dilation must be 1 or more"));
@@ -92,13 +93,13 @@ static sn_status explicit_padding(const layer *l, int i, int64_t *before, int64_
   return SN_OK;
 }
 
-/* The convolution node's own padding is smaller than a window. */
+/* Splits padding in front: the node's own padding has to be smaller than a window; the rest goes to beyond. */
 static void set_low(layer *l, int i, int64_t low, int64_t span) {
   l->beyond[i] = low > span - 1 ? low - (span - 1) : 0;
   l->low[i] = low - l->beyond[i];
 }
 
-/* Where windows begin along axis i, and how many there are. */
+/* Finds where windows begin along axis i (low, beyond), and how many there are (out). */
 static sn_status place(layer *l, int i) {
   const int64_t n = l->x->dims[l->first + i];
   int64_t span = 0, before = 0, after = 0, padded;
@@ -119,8 +120,8 @@ static sn_status place(layer *l, int i) {
   return SN_OK;
 }
 
-/* The same of a transposed convolution: x has a position per window of the result, and padding is
- * what is cut off. */
+/* The same for a transposed convolution: each position of x stands for a window of the result, and
+ * padding says what is cut off from the result. */
 static sn_status place_back(layer *l, int i) {
   const int64_t n = l->x->dims[l->first + i];
   int64_t span = 0, before = 0, after = 0, out;
@@ -170,8 +171,8 @@ static sn_tensor *move_axis(sn_tensor *x, int from, int to) {
   return sn_node_of(x->ctx, SN_OP_transpose, &x, 1, perm, (size_t)x->type.rank, &x->type);
 }
 
-/* x with zeros in front, or without its first elements (back), along the spatial axes, which begin
- * at 1: what the node's own padding does not cover. */
+/* x with `beyond` zeros in front along the spatial axes, which begin at 1, or (back) without as many of
+ * its first elements. */
 static sn_tensor *shift(const layer *l, sn_tensor *x, bool back) {
   int64_t attrs[SN_MAX_ATTRS] = {0}, beyond = 0;
   if (!x) return NULL;
@@ -199,7 +200,7 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   const bool moved = l.options.channels_first;
   sn_tensor *in = sn_note(sn_as_dtype(x, dtype)), *w = sn_note(sn_as_dtype(filter, dtype));
   if (moved) in = sn_note(move_axis(in, 1, axes + 1));
-  /* Products of each channel by itself read the filter at every place: channels lie side by side. */
+  /* Products with groups read the filter at every position, so its channels have to be contiguous. */
   if (l.groups > 1 && w && w->op == SN_OP_transpose) w = sn_unary(SN_OP_copy, w);
   if (!transposed) in = shift(&l, in, false);
   if (!in || !w) return sn_finish(&t, NULL);
@@ -231,14 +232,14 @@ sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* Positions that a window spans, of sizes that have been checked. */
+/* The number of positions that a window spans, once sizes have been checked. */
 static int64_t span_at(const layer *l, int i) { return (l->size[i] - 1) * l->dilation[i] + 1; }
 
 static int64_t padding_of(const layer *l, const int64_t *side, int i) {
   return l->options.padding == SN_PADDING_EXPLICIT && side ? side[i] : 0;
 }
 
-/* One window more where the last one leaves elements over, unless it would begin behind x. */
+/* Adds a window if the last one leaves elements over, unless the new one would begin behind x. */
 static sn_status round_up(layer *l, int i) {
   const int64_t n = l->x->dims[l->first + i];
   const int64_t before = padding_of(l, l->options.before, i);
@@ -275,7 +276,7 @@ static sn_status check_pool(layer *l, const int64_t *window) {
   return SN_OK;
 }
 
-/* Windows along spatial axis i, which is axis `at` of x, padded with value. */
+/* Makes windows along spatial axis i, which is axis `at` of x; padding is filled with value. */
 static sn_tensor *windows(const layer *l, sn_tensor *x, int i, int at, double value) {
   if (!x) return NULL;
   sn_type type = x->type;
@@ -294,7 +295,7 @@ static sn_tensor *windows(const layer *l, sn_tensor *x, int i, int at, double va
                             (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
 }
 
-/* The reduction over all windows of x; what stands outside is value. */
+/* Reduces all windows of x; padding is filled with value. */
 static sn_tensor *reduce_windows(const layer *l, sn_op op, sn_tensor *x, double value) {
   uint32_t axes = 0;
   for (int i = 0; i < l->axes; i++) {
@@ -304,7 +305,7 @@ static sn_tensor *reduce_windows(const layer *l, sn_op op, sn_tensor *x, double 
   return sn_reduced(op, x, axes, false);
 }
 
-/* Positions of padding along axis i; of windows rounded up, what they reach beyond it is none. */
+/* Positions of padding along axis i. What a window added by ceil reaches behind it does not count. */
 static int64_t padding_added(const layer *l, int i) {
   const int64_t n = l->x->dims[l->first + i];
   const int64_t needed = l->out[i] ? (l->out[i] - 1) * l->stride[i] + span_at(l, i) : 0;
@@ -312,8 +313,8 @@ static int64_t padding_added(const layer *l, int i) {
   return padding_of(l, l->options.before, i) + padding_of(l, l->options.after, i);
 }
 
-/* How many elements of x, of its padding too if that counts, each window holds: a product of counts
- * along each axis. */
+/* How many elements of x, and of its padding if that counts, each window holds: the product of the
+ * counts along the axes. */
 static sn_tensor *count_elements(const layer *given, sn_dtype dtype) {
   layer copy = *given, *l = &copy;
   sn_tensor *all = NULL;
@@ -374,7 +375,7 @@ sn_tensor *sn_sum_pool(sn_tensor *x, const int64_t *window, int axes,
   return pool("sumPool", x, window, axes, options, POOL_SUM);
 }
 
-/* lpPool x = (sum |x|^p)^(1/p), whose derivative where that is 0 is taken to be 0 */
+/* lpPool x = (sum |x|^p)^(1/p); where that is 0, its derivative is defined as 0. */
 sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
                       const sn_window_options *options, double norm) {
   if (!x) return NULL;

@@ -1,5 +1,5 @@
-/* creation.c - the public functions that make tensors of numbers. None takes memory for elements
- * before they are asked for. */
+/* creation.c - the public functions that make tensors from numbers. None allocates memory for elements
+ * before a value is asked for. */
 #include <math.h>
 
 #include "tensor/compose.h"
@@ -53,14 +53,14 @@ sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dim
   return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){axis}, 1, &type));
 }
 
-/* What a ramp is computed in before it is rounded to its dtype, once: small floats in float32, and
- * integers as floats where steps are not whole. */
+/* The dtype in which a ramp is computed before it is rounded, once, to its own: small floats in float32,
+ * and integers as float64 if start or step is not an integer. */
 static sn_dtype ramp_dtype(sn_dtype dtype, double from, double step) {
   if (dtype == SN_BOOL || sn_dtype_is_float(dtype)) return sn_dtype_wide(dtype);
   return from == trunc(from) && step == trunc(step) ? SN_I32 : SN_F64;
 }
 
-/* from + step i for i < count; numbers are inputs of the program, so others compile nothing */
+/* from + step i for i < count. The two are arguments of the program, so other numbers do not compile a new one. */
 static sn_tensor *ramp(const sn_type *line, double from, double step, sn_context *ctx) {
   sn_tensor *y = sn_note(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, line));
   if (step != 1) y = sn_binary(SN_OP_mul, y, sn_scalar(ctx, step));
@@ -68,7 +68,7 @@ static sn_tensor *ramp(const sn_type *line, double from, double step, sn_context
   return y;
 }
 
-/* The type of a ramp before it is rounded. */
+/* *line is the type of a ramp before it is rounded. */
 static sn_status ramp_type(const char *what, sn_context *ctx, sn_dtype dtype, double from,
                            double step, double count, sn_type *line) {
   if (!(count >= 0 && count <= INT32_MAX))
@@ -92,7 +92,7 @@ sn_tensor *sn_arange(sn_context *ctx, sn_dtype dtype, double start, double stop,
   return sn_finish(&t, sn_cast(ramp(&line, start, step, ctx), dtype));
 }
 
-/* The last element is stop itself: steps that are rounded may add up to a little more. */
+/* The last element is set to stop itself, since rounded steps may add up to a little more or less. */
 sn_tensor *sn_linspace(sn_context *ctx, sn_dtype dtype, double start, double stop, int64_t count) {
   const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
   sn_type line;

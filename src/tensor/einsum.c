@@ -1,14 +1,14 @@
-/* einsum.c - sums of products by a spec, as a graph of the table's ops: diagonals are strided
- * slices, letters of one operand alone are summed first, then two operands at a time become one
- * product of matrices:
+/* einsum.c - einsum as a graph of other ops: diagonals are strided slices, letters that only one operand
+ * has and the output lacks are summed first, then two operands at a time are contracted by one product of
+ * matrices:
  *
  *   letters of      both, kept   left   right   both, summed
  *   left operand    batch        rows           inner          (batch, m, k)
  *   right operand   batch               cols    inner          (batch, k, n)
  *
- * Rows and columns that are several letters are merged by a reshape, which products read in place.
- * Dimensions of size 1 are left out from the beginning and put back at the end, so that
- * broadcasting is no case of its own. */
+ * Rows and columns of several letters are merged by a reshape, which products read in place.
+ * Dimensions of size 1 are dropped at the beginning and put back at the end, so broadcasting needs no
+ * special case. */
 #include "tensor/einsum_order.h"
 
 #include "tensor/compose.h"
@@ -21,11 +21,11 @@ typedef struct factor { /* a tensor whose axes are letters, each once */
 typedef struct job {
   sn_context *ctx;
   sn_einsum_spec spec;
-  sn_dtype dtype, result; /* of all factors; of what is handed out */
-  sn_term output;         /* without those of size 1 */
+  sn_dtype dtype, result; /* of all factors; of the tensor that is returned */
+  sn_term output;         /* its letters, without those of size 1 */
   sn_letters output_set;
   sn_einsum_step *steps;
-  factor *factors; /* operands, then results */
+  factor *factors; /* the operands, then the results of steps */
   size_t n;
 } job;
 
@@ -59,7 +59,7 @@ static void reshape(factor *f, int rank, const int64_t *dims) {
   put(f, sn_as_reshaped(f->x, &type));
 }
 
-/* f with the given axes, of which those outside of `present` are of size 1. */
+/* Reshapes f to the given axes; those that are not in `present` get size 1. */
 static void show(const job *j, factor *f, const sn_term *axes, sn_letters present) {
   int64_t dims[SN_MAX_RANK];
   for (int i = 0; i < axes->rank; i++)
@@ -80,7 +80,7 @@ static void permute(factor *f, const int64_t *perm) {
     put(f, sn_node_of(f->x->ctx, SN_OP_transpose, &f->x, 1, perm, (size_t)was.rank, &f->x->type));
 }
 
-/* The axes of f that are in the order, in that order. It has all of them. */
+/* Permutes the axes of f into the order of `order`, which contains all of them. */
 static void arrange(factor *f, const sn_term *order) {
   int64_t perm[SN_MAX_RANK], at = 0;
   for (int i = 0; i < order->rank; i++)
@@ -91,8 +91,8 @@ static void arrange(factor *f, const sn_term *order) {
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-/* Axes i < k of one letter and size become one: they are brought to the front, become one of size
- * n n, and every (n + 1)-th element of that is taken. */
+/* Axes i < k have one letter and the size n; they become one axis, the diagonal. They are moved to the
+ * front and merged into an axis of size n n, of which every (n + 1)-th element is taken. */
 static void take_diagonal(factor *f, int i, int k) {
   int64_t perm[SN_MAX_RANK] = {i, k}, attrs[2 * SN_MAX_RANK] = {0};
   int rank = 2;
@@ -118,7 +118,7 @@ static void take_diagonals(factor *f) {
     for (int i = 0; i < k; i++)
       if (f->axes.letter[i] == f->axes.letter[k]) {
         take_diagonal(f, i, k);
-        k = 0; /* all places have changed */
+        k = 0; /* all axes have moved: starts over */
       }
 }
 
@@ -146,7 +146,7 @@ static factor factor_of(const job *j, sn_tensor *x, size_t k) {
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
-/* The letters of the set: those of the output in its order, then by a and b. */
+/* The letters of a set in order: those of the output as they are there, then the others as in a and b. */
 static sn_term in_order(const job *j, const factor *a, const factor *b, sn_letters set) {
   sn_term term = {0};
   append(&term, &j->output, set);
@@ -155,7 +155,7 @@ static sn_term in_order(const job *j, const factor *a, const factor *b, sn_lette
   return term;
 }
 
-/* f as (batch, rows, cols), without batch where it is of no letters. */
+/* Reshapes f to (batch, rows, cols), or (rows, cols) if batch has no letters. */
 static void as_matrices(const job *j, factor *f, const sn_term *batch, const sn_term *rows,
                         const sn_term *cols) {
   const sn_term *terms[] = {batch, rows, cols};
@@ -169,7 +169,7 @@ static void as_matrices(const job *j, factor *f, const sn_term *batch, const sn_
   reshape(f, batch->rank ? 3 : 2, batch->rank ? dims : dims + 1);
 }
 
-/* f with all letters of the list as axes, of size 1 where it has none of them. */
+/* Gives f all letters of the list as axes; those that it lacks have size 1. */
 static void align(const job *j, factor *f, const sn_term *list) {
   const sn_letters own = set_of(&f->axes);
   arrange(f, list);
@@ -189,7 +189,7 @@ static void multiply_matrices(const job *j, factor *a, factor *b, sn_letters kee
   show(j, y, &batch, ALL);
 }
 
-/* Elementwise, then summed: where no element is used twice. */
+/* Multiplies elementwise, then sums: for factors of which no element is used twice. */
 static void multiply_elements(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
   const sn_letters summed = set_of(&a->axes) & ~keep;
   y->axes = in_order(j, a, b, keep);
@@ -200,7 +200,7 @@ static void multiply_elements(const job *j, factor *a, factor *b, sn_letters kee
   sum_out(y, summed);
 }
 
-/* a and b are used up. */
+/* y = the contraction of a and b, which are released. */
 static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
   const sn_letters left = set_of(&a->axes), right = set_of(&b->axes);
   const sn_term *output = &j->output;
@@ -208,7 +208,7 @@ static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor
     if (!(left & right & ~keep) || left == right)
       multiply_elements(j, a, b, keep, y);
     else if (output->rank && has(left & ~right, output->letter[output->rank - 1]))
-      multiply_matrices(j, b, a, keep, y); /* what ends the output comes out last */
+      multiply_matrices(j, b, a, keep, y); /* the output's last letter becomes a column, the innermost axis */
     else
       multiply_matrices(j, a, b, keep, y);
   }
@@ -218,7 +218,7 @@ static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Leaves of each operand what the output or another one needs; the rest it can sum by itself. */
+/* Keeps of each operand's letters those that the output or another operand has; the others are summed at once. */
 static void find_needed(job *j) {
   sn_letters once = 0, twice = 0;
   for (size_t k = 0; k < j->n; k++) {
@@ -230,7 +230,7 @@ static void find_needed(job *j) {
   for (size_t k = 0; k < j->n; k++) j->spec.sets[k] &= twice | j->output_set;
 }
 
-/* Every result, before any is built. */
+/* Checks the size of every step's result before any is built. */
 static sn_status check_sizes(const job *j) {
   for (size_t k = 0; k + 1 < j->n; k++) {
     sn_type type = {.dtype = j->dtype};

@@ -1,25 +1,25 @@
-/* einsum_order.c - which two to multiply next. The letters of a result do not depend on how it came
- * about: those of its operands that the output or an operand outside of it has. So a set of
- * operands has one best cost, and the best way to the whole is made of best ways to parts.
+/* einsum_order.c - dynamic programming over sets of operands. The letters of a set's product do not
+ * depend on the order: they are those that the output or an operand outside of the set has, too. So
+ * a set has one best cost, and the best order for the whole consists of best orders for its parts.
  *
- *   join(S, T) = product of the sizes of all letters of both, twice where some are summed
+ *   join(S, T) = product of the sizes of all letters of both, times 2 if some are summed
  *   best(S) = min over S = P + Q of best(P) + best(Q) + join(P, Q)
  *
- * No tensor has more than SN_MAX_RANK dimensions: a set with more letters is of infinite cost. */
+ * No tensor has more than SN_MAX_RANK dimensions, so a set with more letters has infinite cost. */
 #include <math.h>
 
 #include "tensor/einsum_order.h"
 
 enum {
-  SUBSETS = 1 << SN_EINSUM_OPTIMAL, /* as many as a word has bits */
-  REACH = 32 /* how far apart two may stand: a thousand operands take a second, not a minute */
+  SUBSETS = 1 << SN_EINSUM_OPTIMAL, /* 64: a set of subsets fits in a uint64_t */
+  REACH = 32 /* most distance of a pair in the list: a thousand operands then take a second, not a minute */
 };
 
 typedef struct plan {
   const int64_t *size;
   sn_letters output;
-  sn_letters *sets; /* of every operand and result */
-  size_t *alive;    /* numbers of what is left, in order */
+  sn_letters *sets; /* letters of every operand and result */
+  size_t *alive;    /* numbers of the factors that are left, in order */
   size_t n_alive, next;
   sn_einsum_step *steps;
 } plan;
@@ -41,16 +41,16 @@ static size_t emit(plan *p, size_t left, size_t right, sn_letters keep) {
   return p->next++;
 }
 
-/* ---- many ------------------------------------------------------------------------------------ */
+/* ---- many operands: greedy ------------------------------------------------------------------- */
 
-/* Joins the pair with the fewest operations for each element that need not be looked at again: on
- * chains of random matrices that comes within a quarter of the best order, where fewest operations
- * or smallest result first take five times as many. False where no pair can be joined. */
+/* Joins the pair with the fewest operations per element that is then gone. On chains of random matrices
+ * this comes within a quarter of the best order, while choosing fewest operations or the smallest result
+ * takes five times as many. connected: only pairs with a letter in common. Returns false if no pair can be joined. */
 static bool join_cheapest(plan *p, bool connected) {
   double least = INFINITY;
   size_t i = 0, j = 0;
   sn_letters one = p->output, two = p->output, three = p->output, keep = 0;
-  for (size_t a = 0; a < p->n_alive; a++) { /* letters that so many have, or need to be there */
+  for (size_t a = 0; a < p->n_alive; a++) { /* letters of at least one, two, three of the factors and the output */
     const sn_letters set = p->sets[p->alive[a]];
     three |= two & set;
     two |= one & set;
@@ -76,13 +76,13 @@ static bool join_cheapest(plan *p, bool connected) {
   return true;
 }
 
-/* ---- few ------------------------------------------------------------------------------------- */
+/* ---- few operands: optimal ------------------------------------------------------------------- */
 
 typedef struct subset {
   sn_letters letters;
-  unsigned part; /* one of the two it is best made of; 0: a single one */
+  unsigned part; /* one of the two subsets that it is best joined of; 0: it is a single factor */
   double cost;
-  size_t number; /* of its result */
+  size_t number; /* of the factor that is its product */
 } subset;
 
 static sn_letters letters_of(const plan *p, unsigned members) {
@@ -104,7 +104,8 @@ static void find_parts(const plan *p, subset *table, unsigned whole) {
   }
 }
 
-/* Parts have smaller numbers than the whole: down the table to mark, up to emit. */
+/* Parts have smaller numbers than their whole: subsets that are needed are marked from the last one down, and
+ * emitted from the first one up. Returns false if every order needs too many letters. */
 static bool join_optimally(plan *p) {
   subset table[SUBSETS] = {{0}};
   const unsigned all = (1u << p->n_alive) - 1;
@@ -128,8 +129,8 @@ static bool join_optimally(plan *p) {
   return true;
 }
 
-/* Products of what shares no letter may be cheap one by one and pile up more letters than a tensor has
- * dimensions; joining what is connected first cannot do that to a chain. */
+/* Products of factors without a common letter may each be cheap, but pile up more letters than a tensor may have dimensions.
+ * With `connected`, pairs with a common letter are joined first, which avoids that for a chain. */
 static bool find_order(plan *p, const sn_letters *sets, size_t n, bool connected) {
   p->next = n;
   for (p->n_alive = 0; p->n_alive < n; p->n_alive++) {

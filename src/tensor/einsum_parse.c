@@ -1,6 +1,6 @@
-/* einsum_parse.c - "ij,jk->ik" against the shapes of the operands. Blanks mean nothing. A term is
- * read without its operand first: letters, and where an ellipsis stands among them; then the rank
- * says how many dimensions the ellipsis has. */
+/* einsum_parse.c - parses "ij,jk->ik" and checks it against the shapes of the operands. Blanks are
+ * ignored. A term is first read without its operand: its letters, and the position of an ellipsis among them;
+ * then the operand's rank says how many dimensions the ellipsis has. */
 #include <stdarg.h>
 
 #include "base/format.h"
@@ -15,7 +15,7 @@ typedef struct parser {
   sn_einsum_spec *spec;
 } parser;
 
-/* einsum: <what> in "<spec>": a (2, 3), b (4, 5); as many shapes as there is room for. */
+/* Fails with: einsum: <what> in "<spec>": a (2, 3), b (4, 5) ... with as many shapes as there is room for. */
 __attribute__((format(printf, 2, 3))) static sn_status refuse(const parser *p, const char *what,
                                                               ...) {
   char detail[80], shapes[sizeof p->env->error.message] = "";
@@ -36,9 +36,9 @@ __attribute__((format(printf, 2, 3))) static sn_status refuse(const parser *p, c
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct written { /* a term as it stands there */
-  int count;             /* of letters; no more than SN_MAX_RANK are kept */
-  int ellipsis;          /* how many letters stand before it; -1: none */
+typedef struct written { /* a term as it is written */
+  int count;             /* letters in the text; at most SN_MAX_RANK are kept */
+  int ellipsis;          /* number of letters before the ellipsis; -1: there is none */
   uint8_t letter[SN_MAX_RANK];
 } written;
 
@@ -64,7 +64,7 @@ static char name_of(int letter) {
   return (char)(letter < 26 ? 'A' + letter : 'a' + letter - 26);
 }
 
-/* Up to what is neither a letter nor an ellipsis. */
+/* Reads letters and an ellipsis, up to anything else. */
 static void read_term(parser *p, written *out) {
   *out = (written){.ellipsis = -1};
   for (;;) {
@@ -81,7 +81,7 @@ static sn_status unexpected(const parser *p) {
   return refuse(p, "unexpected character %d", (int)(p->at - p->text) + 1);
 }
 
-/* The letters with `dims` dimensions in the place of the ellipsis; they fit. */
+/* The term with `dims` dimensions in the place of the ellipsis. The caller has checked the rank. */
 static sn_term spread(const written *w, int dims) {
   sn_term term = {0};
   for (int i = 0; i <= w->count; i++) {
@@ -94,7 +94,7 @@ static sn_term spread(const written *w, int dims) {
 
 /* ---- operands and output --------------------------------------------------------------------- */
 
-/* Sizes of 1 broadcast, but not along a diagonal. */
+/* Takes the sizes of operand k's letters and checks that they agree. Size 1 broadcasts, except within a diagonal. */
 static sn_status meet_sizes(const parser *p, size_t k) {
   const sn_term *term = &p->spec->terms[k];
   const int64_t *dims = p->operands[k]->type.dims;
@@ -113,7 +113,7 @@ static sn_status meet_sizes(const parser *p, size_t k) {
   return SN_OK;
 }
 
-/* *dims: of the largest ellipsis. */
+/* Reads all operands. *dims is the number of dimensions of the largest ellipsis. */
 static sn_status read_operands(parser *p, int *dims) {
   size_t terms = 1;
   for (const char *c = p->text; *c && *c != '-'; c++) terms += *c == ',';
@@ -133,7 +133,7 @@ static sn_status read_operands(parser *p, int *dims) {
   return SN_OK;
 }
 
-/* Letters that occur once. */
+/* The output if there is no "->": the ellipsis, then the letters that occur once. */
 static written implicit_output(const parser *p) {
   int uses[SN_LETTERS] = {0};
   written w = {.ellipsis = 0};

@@ -1,6 +1,6 @@
-/* elementwise.c - the public elementwise functions: one for each row of the table, and those with
- * parameters as graphs of such rows, with their formulas above. A branch that is not taken gets an
- * argument at which its derivative is finite, since 0 times infinity would reach the gradient. */
+/* elementwise.c - the public elementwise functions: one for each row of ops.def; those with parameters
+ * are graphs of such rows, with the formula in the comment. A branch that is not taken gets an
+ * argument at which its derivative is finite: otherwise 0 times infinity would reach the gradient. */
 #include <math.h>
 
 #include "graph/reference.h"
@@ -27,8 +27,8 @@ SN_UNARY_OPS(UNARY_FUNCTION)
 SN_BINARY_OPS(BINARY_FUNCTION)
 SN_TERNARY_OPS(TERNARY_FUNCTION)
 
-/* Whether no integer of this dtype can pass a bound that is a bare number: it is none then, and
- * must not make floats of them. sign: 1 for the upper bound, -1 for the lower one. */
+/* Whether a bare number as a bound is beyond all integers of this dtype. It is then left out, since it
+ * would turn the integers into floats. sign: 1 for an upper bound, -1 for a lower one. */
 static bool cannot_bind(sn_dtype dtype, const sn_tensor *bound, double sign) {
   if (!sn_is_number(bound) || sn_dtype_is_float(dtype) || dtype == SN_BOOL) return false;
   const double value = sn_attr_double(bound->attrs[0]);
@@ -66,7 +66,7 @@ static sn_tensor *scaled_elu(const char *what, sn_tensor *x, double alpha, doubl
 
 sn_tensor *sn_elu(sn_tensor *x, double alpha) { return scaled_elu("elu", x, alpha, 1); }
 
-/* The parameters that keep mean 0 and variance 1 (Klambauer et al., 2017). */
+/* The parameters for which activations keep mean 0 and variance 1 (Klambauer et al., 2017). */
 sn_tensor *sn_selu(sn_tensor *x) {
   return scaled_elu("selu", x, 1.6732632423543772, 1.0507009873554805);
 }

@@ -3,7 +3,7 @@
 #include "graph/reference.h"
 #include "tensor/trace.h"
 
-/* Numbers that are arguments travel in storages of one element each. */
+/* *out is a storage with the one element of a number that is an argument. */
 static sn_status number_storage(sn_context *ctx, const sn_tensor *t, sn_storage **out) {
   double number = 0; /* room for one of any dtype */
   SN_TRY(sn_storage_new(&ctx->storages, sizeof number, out));
@@ -12,7 +12,7 @@ static sn_status number_storage(sn_context *ctx, const sn_tensor *t, sn_storage 
   return SN_OK;
 }
 
-/* Fills in the job's arguments. A number's storage has no other owner than the job. */
+/* Fills in the job's arguments. Storages of numbers are made here, and only the job keeps them. */
 static sn_status bind_arguments(sn_context *ctx, const sn_trace *trace, sn_job *job,
                                 sn_storage **storages) {
   for (size_t a = 0; a < trace->n_arguments; a++) {
@@ -61,7 +61,7 @@ static sn_status run_trace(sn_context *ctx, sn_arena *arena, const sn_trace *tra
   return SN_OK;
 }
 
-/* The lazy ones among tensors, each once. */
+/* *out are the lazy ones among the tensors, each once. */
 static sn_status select_lazy(sn_context *ctx, sn_arena *arena, sn_tensor *const *tensors, size_t n,
                              sn_tensor ***out, size_t *n_out) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof **out, (void **)out));
@@ -99,7 +99,7 @@ static sn_status eval_in(sn_context *ctx, sn_arena *arena, sn_tensor *const *ten
 sn_status sn_eval_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n, uint32_t *ticket) {
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
-  if (ticket) { /* values that a run under way will bring count too */
+  if (ticket) { /* also waits for values that runs under way will write */
     *ticket = 0;
     for (size_t i = 0; i < n; i++)
       if ((int32_t)(tensors[i]->ticket - *ticket) > 0) *ticket = tensors[i]->ticket;

@@ -1,4 +1,4 @@
-/* gradients.c - cotangents and tangents of tensors, as more lazy tensors. */
+/* gradients.c - vjp, jvp and grad of lazy tensors: cotangents and tangents as more lazy tensors. */
 #include "autodiff/jvp.h"
 #include "autodiff/vjp.h"
 #include "tensor/apply.h"
@@ -10,13 +10,14 @@ typedef struct request {
   size_t n_outputs;
   sn_tensor *const *wrt;
   size_t n_wrt;
-  /* tangents of wrt, NULL for zeros; or cotangents of the outputs, NULL: these are scalars, their cotangents one */
+  /* forward: tangents of wrt, an element is NULL for zero; else cotangents of the outputs, or NULL: then the outputs are
+   * scalars with cotangent 1 */
   sn_tensor *const *given;
   bool forward;
-  const char *name; /* of the function that was called */
+  const char *name; /* the public function's name */
 } request;
 
-/* A scalar stands for its derivative: its cotangent is one. */
+/* Without given cotangents the output must be one float, whose cotangent is 1. */
 static sn_status check_scalar(const request *r, const sn_type *y) {
   SN_FAIL_IF(&r->ctx->env, sn_type_size(y) != 1, SN_ERR_SHAPE, r->name,
              "needs a scalar, not shape %*p", y->rank, y->dims);
@@ -31,7 +32,7 @@ static sn_status check_float(const request *r, const char *what, size_t k, const
   return SN_OK;
 }
 
-/* The given tangent or cotangent number k, and what it is of. */
+/* Checks tangent or cotangent k against x, the tensor that it belongs to. */
 static sn_status check_given(const request *r, size_t k, const sn_type *x) {
   const char *what = r->forward ? "tangent" : "cotangent", *of = r->forward ? "argument" : "output";
   const sn_type *dx = &r->given[k]->type;
@@ -57,7 +58,7 @@ static sn_status check(const request *r) {
   return SN_OK;
 }
 
-/* The number of what is given for x, in the wide dtype. */
+/* *out is the number of the tangent or cotangent of x, in the wide dtype of x; SN_NONE for a zero tangent. */
 static sn_status given_for(const request *r, sn_tensor_build *tb, size_t k, const sn_tensor *x,
                            sn_id *out) {
   sn_type type = x->type;
