@@ -5,7 +5,7 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* The input of the node of control flow that argument `id` is. */
+/* The input of the node of control flow that becomes argument `id` of its region. */
 static sn_id given(const sn_fixed *f, sn_id id) {
   const size_t number = (size_t)*sn_graph_attrs(f->graph, id);
   return sn_graph_inputs(f->outer->graph, f->node)[number - f->first + f->given];
@@ -18,7 +18,7 @@ static bool is_fixed(const sn_fixed *f, sn_id id) {
     if ((size_t)*sn_graph_attrs(g, id) < f->first) return false;
     return !f->outer || f->outer->is_fixed[given(f, id)];
   }
-  /* in regions they stay there */
+  /* control flow inside of regions is not lifted out */
   if (f->outer && (sn_op_is_control(node->op) || node->op == SN_OP_result)) return false;
   bool fixed = true;
   const size_t n = sn_op_reads(node->op, node->n_inputs);
@@ -28,7 +28,7 @@ static bool is_fixed(const sn_fixed *f, sn_id id) {
 
 static sn_status find(sn_fixed *f, sn_arena *arena);
 
-/* The regions of node id. A function with a rule has other arguments. */
+/* Looks into the regions of node id, except for a custom function, whose regions have other arguments. */
 static sn_status find_regions(sn_fixed *f, sn_id id, sn_arena *arena) {
   if (f->graph->nodes[id].op == SN_OP_custom) return SN_OK;
   const sn_control c = sn_graph_control(f->graph, id);
@@ -68,7 +68,7 @@ static sn_status find(sn_fixed *f, sn_arena *arena) {
   return SN_OK;
 }
 
-/* Marks what the rule is about and all that it is made of, from the innermost regions outwards. */
+/* Marks the nodes that the rule is about and all that they depend on, from the innermost regions outwards. */
 static void mark(sn_fixed *f) {
   const sn_graph *g = f->graph;
   sn_id list[SN_MAX_ARITY];
@@ -95,7 +95,7 @@ sn_id sn_fixed_lift(const sn_fixed *f, sn_id id) {
   return f->outer ? f->lifted[id] : f->r->map[id];
 }
 
-/* Makes what the rule is about in the whole. */
+/* Makes the marked nodes of a region in the whole graph. */
 static sn_status lift_all(sn_fixed *f, sn_arena *arena) {
   const sn_graph *g = f->graph;
   sn_build *b = sn_fixed_whole(f);
@@ -144,7 +144,7 @@ static sn_status rewrite_region(sn_fixed *f, sn_arena *arena, sn_graph *to) {
   return sn_fixed_whole(f)->status;
 }
 
-/* Node id of control flow with regions made anew, and all that is handed to them. */
+/* Makes node id of control flow anew, with rewritten regions and what is handed to them as further inputs. */
 static sn_id rewrite_control(sn_fixed *f, sn_id id, const sn_id *inputs) {
   sn_build *b = &f->r->to;
   const sn_node *node = sn_graph_node(f->graph, id);
@@ -168,7 +168,7 @@ static sn_id rewrite_control(sn_fixed *f, sn_id id, const sn_id *inputs) {
   return sn_build_op(b, node->op, all, n, attrs, node->n_attrs, &node->type);
 }
 
-/* Other control flow, whose regions have other numbers in the new graph. */
+/* Copies other control flow; its regions get new numbers in the new graph. */
 static sn_id keep_control(sn_fixed *f, sn_id id, const sn_id *inputs) {
   sn_build *b = &f->r->to;
   const sn_node *node = sn_graph_node(f->graph, id);

@@ -1,8 +1,8 @@
-/* gather_nd.c - elements at indices of several axes at once: those axes as one, along which the
- * elements have numbers. */
+/* gather_nd.c - gather and scatter by indices of several axes at once: the axes are merged into one, and
+ * the indices into flat numbers along it. */
 #include "tensor/compose.h"
 
-/* x with its first axes as one, and the numbers along it of what indices (..., axes) name. */
+/* x with its first axes merged into one, and the flat numbers along it of indices (..., axes). */
 typedef struct numbered {
   sn_tensor *rows, *places;
 } numbered;

@@ -1,24 +1,24 @@
-/* gather_sums.c - where the indices of a scatter_add (or scatter_or) depend on captured tensors alone, it is
- * known beforehand which rows come together. So each row of the result can gather its own, all rows at
- * once, and adds them in the order that the scatter has: the same bits, without a row that two
- * threads write.
+/* gather_sums.c - replaces scatters by fixed indices with gathers. If the indices of a scatter_add (or
+ * scatter_or) depend on captured tensors alone, it is known beforehand which source rows go to a row of the
+ * result. So each row can gather its own sources, all rows in parallel, and add them in the order of the
+ * scatter: the same bits, but no two threads write one row.
  *
- *   scatter_add 0 index u            place = index, from the end on and clamped as a scatter does it
- *                                    order = argsort place: the sources of row 0, of row 1 ...
+ *   scatter_add 0 index u           place = index, counted from the end if negative, and clamped
+ *                                   order = argsort place: the sources of row 0, of row 1 ...
  *   ragged_sum u[order] ends        ends  = cumsum of how many sources each row has
  *
- * Bits that are set come together in the same way, by ragged_or; there x may be anything.
+ * scatter_or becomes ragged_or in the same way; it may start from any x, not only from 0.
  *
- * The prelude (prelude.c) computes order and ends once, for loops too (fixed.h); u[order] is looked
- * up where it is added. The gradient of `take` by constant indices, the wires of a circuit say, is
+ * The prelude (prelude.c) computes order and ends once, for loops, too (fixed.h). u[order] is a lookup in
+ * the kernel that adds. The gradient of `take` by constant indices, such as the wires of a circuit, is
  * such a scatter.
  *
- * order has each source once. So what u is made of element by element can be looked up as well, and
- * u itself need not be made:
+ * order contains each source once. So if u is elementwise, its operands can be looked up instead, and u
+ * itself need not be computed beforehand:
  *
  *   u = dy (c + d h[wire])          u[order] = dy[order] (c[order] + d[order] h[wire[order]])
  *
- * That pays where u is nobody else's, and what it is made of lies in memory anyway. */
+ * That pays if nothing else reads u, and its operands are in memory anyway. */
 #include "tensor/prelude.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "graph/reference.h"
 #include "tensor/fixed.h"
 
-/* The indices where there is one for each row, before they are spread over its points; or SN_NONE. */
+/* The indices before they are broadcast over a row's points, if there is one per row; else SN_NONE. */
 static sn_id find_indices(const sn_graph *g, sn_id id, int64_t axis) {
   double value;
   if (g->nodes[id].op != SN_OP_broadcast || sn_graph_uniform(g, id, &value)) return SN_NONE;
@@ -37,10 +37,10 @@ static sn_id find_indices(const sn_graph *g, sn_id id, int64_t axis) {
   return along && sn_type_size(given) == type->dims[axis] ? from : SN_NONE;
 }
 
-/* Whether it brings rows together by indices. */
+/* Whether the op combines rows by indices and has a gathered form. */
 static bool is_scatter(sn_op op) { return sn_op_is_call(op) && sn_op_describe(op)->gathered; }
 
-/* Of a gather or such a scatter, fixed indices; or SN_NONE. */
+/* The indices of a gather or such a scatter if they are fixed, one per row; else SN_NONE. */
 static sn_id fixed_indices(const sn_fixed *f, sn_id id) {
   const sn_op op = f->graph->nodes[id].op;
   if (op != SN_OP_gather && !is_scatter(op)) return SN_NONE;
@@ -61,7 +61,7 @@ static bool is_worth_it(const sn_fixed *f, sn_id id) {
   double start;
   if (!is_scatter(node->op) || f->is_fixed[id]) return false;
   const int64_t axis = *sn_graph_attrs(g, id);
-  int64_t row = 1; /* what lies together of it */
+  int64_t row = 1; /* contiguous elements of a row */
   for (int i = (int)axis + 1; i < node->type.rank; i++) row *= node->type.dims[i];
   const bool from_zero = sn_graph_uniform(g, x[0], &start) && start == 0 && !signbit(start);
   return node->type.rank < SN_MAX_RANK && row >= f->target->costs.gathered_row &&
@@ -69,7 +69,7 @@ static bool is_worth_it(const sn_fixed *f, sn_id id) {
          fixed_indices(f, id) != SN_NONE && (from_zero || node->op == SN_OP_scatter_or);
 }
 
-/* Position among n that each index names, in one dimension. */
+/* The positions in 0 .. n - 1 that the indices name, as one dimension. */
 static sn_id bounded(sn_build *b, sn_id given, int64_t n) {
   if (b->status) return SN_NONE;
   const sn_type flat = {SN_I32, 1, {sn_type_size(sn_build_type(b, given))}};
@@ -81,7 +81,7 @@ static sn_id bounded(sn_build *b, sn_id given, int64_t n) {
   return sn_build_binary(b, SN_OP_minimum, sn_build_binary(b, SN_OP_maximum, at, none), last);
 }
 
-/* The axis first, the others as they are; and back. */
+/* The permutation that puts the axis first, and its inverse. */
 static void put_first(int axis, int rank, int64_t *there, int64_t *back) {
   there[0] = axis;
   for (int i = 0; i < rank; i++)
@@ -89,7 +89,7 @@ static void put_first(int axis, int rank, int64_t *there, int64_t *back) {
   for (int i = 0; i < rank; i++) back[there[i]] = i;
 }
 
-/* The rows that `order`, a node of the whole, names. */
+/* Gathers the rows that `order`, a node of the whole graph, names. */
 static sn_id gather_rows(sn_fixed *f, sn_id rows, sn_id order) {
   sn_build *b = sn_fixed_here(f);
   order = sn_fixed_hand_in(f, order);
@@ -102,16 +102,16 @@ static sn_id gather_rows(sn_fixed *f, sn_id rows, sn_id order) {
   return sn_build_along(b, SN_OP_gather, (const int64_t[]){0}, rows, places);
 }
 
-/* ---- what the rows are made of --------------------------------------------------------------- */
+/* ---- looking up the operands of rows --------------------------------------------------------- */
 
-/* Of all that is looked up instead of u: bounds the compiler's work, and that of a kernel. */
+/* Most nodes that are looked at instead of u: bounds the compiler's work, and the size of a kernel. */
 enum { MOST_TERMS = 24 };
 
 static bool has_rows(const sn_graph *g, sn_id id, int64_t n) {
   return g->nodes[id].type.rank && g->nodes[id].type.dims[0] == n;
 }
 
-/* Whether a view keeps its input's rows, each in its own shape. */
+/* Whether row i of a view is row i of its input (of a slice: row i + begin), perhaps in another shape. */
 static bool keeps_rows(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_id x = *sn_graph_inputs(g, id);
@@ -124,15 +124,16 @@ static bool keeps_rows(const sn_graph *g, sn_id id) {
   return whole && attrs[from->rank] == 1;
 }
 
-/* Whether node id is made of rows that are looked up, and not looked up itself: nobody else needs it,
- * or it is cheap. */
+/* Whether node id is computed again from looked-up rows of its inputs, not looked up itself: if nothing else
+ * reads it, or it is cheap. */
 static bool is_made_again(const sn_fixed *f, sn_id id, bool is_first) {
   const sn_op op = f->graph->nodes[id].op;
   return sn_op_is_elementwise(op) && (is_first || f->users[id] == 1 ||
                                       sn_op_describe(op)->cost <= f->target->costs.again_flops);
 }
 
-/* Whether the rows of id can be looked up without it: `left` counts down. As deep as that allows. */
+/* Whether the rows of id can be made from looked-up rows of others; `left` counts down the nodes that may be visited, which
+ * also bounds the recursion. */
 static bool can_look_through(const sn_fixed *f, sn_id id, bool is_first, int *left) {
   const sn_graph *g = f->graph;
   const sn_node *node = sn_graph_node(g, id);
@@ -148,7 +149,7 @@ static bool can_look_through(const sn_fixed *f, sn_id id, bool is_first, int *le
   return can;
 }
 
-/* Of a gather by fixed indices: which rows of its table those that `order` names are. */
+/* For a gather by fixed indices: the rows of its table that the rows named by `order` come from. */
 static sn_id looked_up(sn_fixed *f, sn_id id, sn_id order) {
   const sn_graph *g = f->graph;
   sn_build *whole = sn_fixed_whole(f);
@@ -174,7 +175,7 @@ static sn_id view_of_rows(sn_fixed *f, sn_id id, sn_id order) {
   return node->op == SN_OP_reshape ? sn_build_reshape(b, rows, &type) : rows;
 }
 
-/* The rows of node id that order names, made of what it is made of where that can be. */
+/* Makes the rows of node id that `order` names, from looked-up rows of its inputs where possible. */
 static sn_id look_through(sn_fixed *f, sn_id id, sn_id order, bool is_first) {
   const sn_graph *g = f->graph;
   sn_build *b = sn_fixed_here(f), *whole = sn_fixed_whole(f);
@@ -198,13 +199,13 @@ static sn_id look_through(sn_fixed *f, sn_id id, sn_id order, bool is_first) {
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-/* The rows of u along an axis that order names, which comes first. */
+/* The rows of u along an axis that `order` names; the axis comes first in the result. */
 static sn_id gather_sources(sn_fixed *f, sn_id u, int axis, sn_id order) {
   const sn_node *node = sn_graph_node(f->graph, u);
   int64_t there[SN_MAX_RANK], back[SN_MAX_RANK];
   int left = MOST_TERMS;
   sn_id rows = f->r->map[u];
-  const bool stored = sn_op_is_elementwise(node->op) && f->users[u] > 1; /* for others */
+  const bool stored = sn_op_is_elementwise(node->op) && f->users[u] > 1; /* others need it in memory anyway */
   if (!axis && !stored && can_look_through(f, u, true, &left))
     return look_through(f, u, order, true);
   if (axis && node->op == SN_OP_gather && *sn_graph_attrs(f->graph, u) == axis &&

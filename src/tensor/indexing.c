@@ -1,14 +1,13 @@
-/* indexing.c - the public ops along one axis: indices of any shape brought to one per element
- * moved, as gather and scatter take them. What is shared by many elements is a view and takes no
- * memory. */
+/* indexing.c - the public ops along one axis. Gather and scatter take one index per element that is
+ * moved; indices of any shape are brought to that by views, which take no memory. */
 #include <string.h>
 
 #include "tensor/compose.h"
 
-/* x[:axis] + indices + x[axis + 1:] as the shape users see, and with the indices in one
- * dimension. */
+/* Types for a take. seen: that of the result, x[:axis] + indices + x[axis + 1:]; flat: the same with the
+ * indices in one dimension; column: that of the indices, in a shape that broadcasts to flat. */
 typedef struct places {
-  sn_type seen, flat, column; /* column: the flat indices in a shape that broadcasts to flat */
+  sn_type seen, flat, column;
 } places;
 
 static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const char *what,
@@ -61,7 +60,7 @@ sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis) {
   return sn_finish(&t, sn_note(sn_as_reshaped(y, &p.seen)));
 }
 
-/* x and indices as they meet: of equal sizes but along the axis. */
+/* *from and *at are the types of x and indices after broadcasting: equal sizes except along the axis. */
 static sn_status check_along(const sn_tensor *x, const sn_tensor *indices, int axis, sn_type *from,
                              sn_type *at) {
   static const char what[] = "takeAlongAxis";
@@ -190,7 +189,8 @@ sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending) {
   return sorted(SN_OP_argsort, x, axis, descending);
 }
 
-/* Sorted upward from behind: NaN comes last, and of equal elements the first one. */
+/* Sorts the flipped x in ascending order and takes the end: NaN then counts as largest, and of equal elements the first
+ * one in x wins. */
 sn_status sn_topk(sn_tensor *x, int64_t k, int axis, sn_tensor **values, sn_tensor **indices) {
   *values = *indices = NULL;
   if (!x) return SN_ERR_ARGUMENT;

@@ -1,10 +1,11 @@
-/* integers.c - division and power of integers, exactly; those of floats are ops of the table. */
+/* integers.c - exact floor division, and powers of integers; power and division of floats are ops of ops.def. */
 #include "tensor/integers.h"
 
 #include "tensor/compose.h"
 
-/* floor(x / y) of int32; by -1 it wraps, by 0 it is 0. What the first quotient leaves is x mod y and
- * as many times y as float32 was off: less than 2^10 times, which the second one finds exactly. */
+/* floor(x / y) of int32; INT32_MIN / -1 wraps, x / 0 is 0. The first quotient is computed in float32. What it
+ * leaves of x is x mod y, and y as many times as the quotient was off: less than 2^10 times, which the
+ * second quotient finds exactly. */
 static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
   sn_tensor *none = sn_with(SN_OP_equal, y, 0), *safe = sn_choose(none, sn_number_like(y, 1), y);
   sn_tensor *divisor = sn_cast(safe, SN_F32), *modulo = sn_binary(SN_OP_mod, x, safe);
@@ -16,7 +17,7 @@ static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
   return sn_choose(none, sn_number_like(x, 0), quotient);
 }
 
-/* floor(x / y) without the rounding of x / y: the multiple of y that mod leaves, divided. */
+/* floor(x / y) without the error of rounding x / y: (x - x mod y) / y is nearly an integer and is rounded. */
 static sn_tensor *divide_floats(sn_tensor *x, sn_tensor *y) {
   sn_tensor *regular =
       sn_binary(SN_OP_logical_and, sn_unary(SN_OP_isfinite, y), sn_with(SN_OP_not_equal, y, 0));
@@ -36,7 +37,7 @@ sn_tensor *sn_floor_divide(sn_tensor *x, sn_tensor *y) {
   return sn_finish(&t, sn_cast(quotient, dtype));
 }
 
-/* x^n: squares, multiplied where n has a bit. */
+/* x^n by repeated squaring. */
 static sn_tensor *power_of_number(sn_tensor *x, uint32_t n) {
   sn_tensor *power = NULL, *square = x;
   for (uint32_t left = n; left && square; left /= 2) {
@@ -46,14 +47,14 @@ static sn_tensor *power_of_number(sn_tensor *x, uint32_t n) {
   return n ? power : sn_ones_like(x);
 }
 
-/* A power where y has the bit, what it is otherwise where not. */
+/* `power` where y has the bit, `otherwise` where not. */
 static sn_tensor *where_bit(sn_tensor *y, int bit, sn_tensor *otherwise, sn_tensor *power) {
   sn_tensor *shifted = bit ? sn_with(SN_OP_shift_right_logical, y, bit) : y;
   sn_tensor *clear = sn_with(SN_OP_equal, sn_with(SN_OP_bitwise_and, shifted, 1), 0);
   return sn_choose(clear, otherwise, power);
 }
 
-/* x^y of int32: the 31 bits of y, one after the other; for y < 0 what is whole of 1 / x^-y. */
+/* x^y of int32, over the 31 bits of y; for y < 0 it is 1 / x^-y truncated: 0, or 1 or -1 if x is. */
 static sn_tensor *power_of_tensor(sn_tensor *x, sn_tensor *y) {
   sn_tensor *one = sn_number_like(x, 1), *zero = sn_number_like(x, 0), *square = x;
   sn_tensor *power = where_bit(y, 0, one, x);

@@ -1,20 +1,20 @@
 /* jobs.c - runs of executables, on this thread or the driver's.
  *
- * A job is collected on the API thread, where alone memory is allocated and freed: while it is
- * under way it holds its storages (job_refs) and its program. Jobs run in the order of submission;
- * a run on this thread first waits for the driver, so that a workspace serves one run at a time.
+ * Only the API thread allocates and frees memory, so it also collects jobs when they are done. Until
+ * then a job holds its storages (job_refs) and its program. Jobs run in the order of submission. A run
+ * on the API thread first waits for the driver, so that the workspace serves one run at a time.
  *
  *   API thread   new -> submit ------------------------------> collect (free)
  *   driver               \-> run kernels -> completed ticket -/
  *
- * Without threads the API thread may be its own driver, in turns (driver.h). */
+ * Without threads the API thread may be its own driver, in slices of time (driver.h). */
 #include "base/size.h"
 #include "tensor/tensor.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The workspace is shared by all programs, so it only ever grows, when no run is under way. It grows for a run, not when a
- * program is compiled: what compiling takes is gone by then, and what storages keep for later goes, too. */
+/* All programs share the workspace. It only grows, and only when no run is under way. It grows before a run, not when a
+ * program is compiled: by then the memory that compiling took is free again, and cached storages are freed as well. */
 static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
   const size_t bytes = sn_executable_workspace_bytes(exe, sn_device_workers(&ctx->device));
   if (bytes <= ctx->workspace_bytes) return SN_OK;
@@ -72,7 +72,7 @@ static sn_status allocate_fresh(sn_job *job) {
     job->run.buffers[sn_fresh_buffer(program, place->index)] = storage->data;
     job->writes[place->index] = storage;
     sn_storage_job_begin(storage);
-    storage->refs = 0; /* the outputs below take the references */
+    storage->refs = 0; /* sn_job_outputs takes the references, one per output */
   }
   return SN_OK;
 }
@@ -109,8 +109,8 @@ static sn_status lost(sn_context *ctx) {
                  "a worker thread was lost; what it was to compute has no value");
 }
 
-/* Marks what a failed job was to write, and keeps the failure for sn_synchronize. A job fails, too,
- * that read what a failed one left. */
+/* If the job failed: marks the storages that it was to write as failed, and keeps the failure for
+ * sn_synchronize. A job that read a failed storage fails, too. */
 static sn_status settle_job(sn_job *job, sn_status status) {
   if (!status && reads_failed(job)) status = SN_ERR_WORKER;
   if (!status) return SN_OK;
@@ -157,7 +157,7 @@ bool sn_jobs_done(const sn_context *ctx, uint32_t ticket) {
   return ctx->device.backend->poll(&ctx->device, ticket, NULL);
 }
 
-/* The first one, when it is over. */
+/* Waits for the first job submitted and collects it. */
 static void collect_first(sn_context *ctx) {
   sn_job *job = ctx->jobs;
   sn_status status = SN_OK;

@@ -1,4 +1,4 @@
-/* map_examples.c - what a function made of one example, made of all examples at once: more lazy tensors. */
+/* map_examples.c - sn_vmap: from what a function made of one example, lazy tensors that do it for all examples at once. */
 #include "batching/vmap.h"
 #include "tensor/apply.h"
 #include "tensor/build_tensors.h"
@@ -13,7 +13,7 @@ typedef struct request {
   size_t n;
 } request;
 
-/* An axis of a tensor of this rank, from 0 on. */
+/* *place is the axis, counted from 0, of a tensor of this rank. */
 static sn_status place_of(const request *r, const char *what, size_t i, int axis, int rank,
                           int *place) {
   SN_FAIL_IF(&r->ctx->env, axis < -rank || axis >= rank, SN_ERR_SHAPE, "vmap",
@@ -22,7 +22,7 @@ static sn_status place_of(const request *r, const char *what, size_t i, int axis
   return SN_OK;
 }
 
-/* The size of the axis along which batch i has its examples. */
+/* *size is the number of examples in batch i. */
 static sn_status size_of(const request *r, size_t i, int64_t *size) {
   const sn_type *example = &r->examples[i]->type, *batch = &r->batches[i]->type;
   int axis;
@@ -57,7 +57,8 @@ static sn_id move_axis(sn_build *b, sn_id x, int from, int to) {
   return sn_build_transpose(b, x, perm);
 }
 
-/* Output k, given with the new axis in front or as SN_NONE, with it where it is wanted. */
+/* Moves the new axis of output k from the front to where it is wanted. *out is SN_NONE if the output does not depend on what
+ * is mapped: it is then broadcast, or, if no axis is wanted, stays as it is. */
 static sn_status place_output(const request *r, sn_tensor_build *tb, size_t k, int64_t size,
                               sn_id *out) {
   sn_env *env = &r->ctx->env;

@@ -1,4 +1,4 @@
-/* matmul.c - products of tensors of any rank: vectors become matrices, batches equal ones. */
+/* matmul.c - products of tensors of any rank: vectors become matrices, and batches are broadcast. */
 #include "tensor/compose.h"
 
 static bool batches_fit(const sn_type *a, const sn_type *b) {
@@ -25,7 +25,7 @@ static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
   return SN_OK;
 }
 
-/* A vector as the only row, or the only column, of a matrix. */
+/* The type of x in a product: a vector becomes a matrix with its elements along `axis`, a row (1) or a column (0). */
 static sn_type as_matrices(const sn_type *x, sn_dtype dtype, int axis) {
   sn_type type = *x;
   type.dtype = dtype;
@@ -59,7 +59,7 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
   sn_type to_left = matrices(&batch, m, k), to_right = matrices(&batch, k, n), seen = batch;
   if (a->type.rank > 1) seen.dims[seen.rank++] = m;
   if (b->type.rank > 1) seen.dims[seen.rank++] = n;
-  if (batch_a.rank && !batch_b.rank) { /* all rows of a batch against one matrix are one product */
+  if (batch_a.rank && !batch_b.rank) { /* a batch times one matrix is one product of all rows */
     left = to_left = (sn_type){dtype, 2, {m * sn_type_size(&batch), k}};
     to_right = right;
   }
@@ -74,7 +74,7 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
   return sn_finish(&t, x ? sn_note(sn_as_reshaped(y, &seen)) : NULL);
 }
 
-/* dot x y: the last axis of x meets the last but one of y, or its only one; of a scalar x y */
+/* dot x y: contracts the last axis of x with the last but one of y, or its only one; for a scalar it is x y */
 sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
   if (!x || !y) return NULL;
   const sn_status status = sn_same_context(x, y, "dot");
@@ -100,7 +100,7 @@ sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
   return sn_finish(&t, product ? sn_reshape(product, type.rank, type.dims) : NULL);
 }
 
-/* outer x y = x_i y_j of the elements in row-major order */
+/* outer x y = (x_i y_j), elements counted in row-major order */
 sn_tensor *sn_outer(sn_tensor *x, sn_tensor *y) {
   if (!x || !y) return NULL;
   const sn_status status = sn_same_context(x, y, "outer");

@@ -1,5 +1,5 @@
-/* move.c - the public functions that only move or convert elements: arguments checked and brought
- * into canonical form. */
+/* move.c - the public functions that only move or convert elements: they check arguments and bring
+ * them into canonical form. */
 #include <string.h>
 
 #include "base/size.h"
@@ -42,7 +42,7 @@ static sn_status infer_dim(sn_context *ctx, const sn_type *from, sn_type *to) {
   return SN_OK;
 }
 
-/* A value in memory needs no node: the new tensor shares its storage. */
+/* Reshapes a value in memory without a node: the new tensor shares its storage. */
 static sn_tensor *share_value(sn_tensor *x, const sn_type *type) {
   sn_tensor *y;
   sn_storage_retain(x->storage);
@@ -93,7 +93,7 @@ sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
   sn_type type = x->type;
   for (int i = 0; i < rank; i++) {
     const int64_t stride = strides ? strides[i] : 1;
-    attrs[i] = size[i] ? begin[i] : 0; /* what no element depends on is normal, however large */
+    attrs[i] = size[i] ? begin[i] : 0; /* attributes that no element depends on get one normal form */
     attrs[rank + i] = stride && (size[i] == 0 || size[i] == 1) ? 1 : stride;
     type.dims[i] = size[i];
   }

@@ -1,8 +1,8 @@
-/* normalize.c - softmax and its losses, layer, RMS and batch norm: graphs of reductions and what
- * lies between them, which fusion makes few kernels of. Formulas stand above. */
+/* normalize.c - softmax and its loss, and the norms: graphs of reductions and elementwise ops, which
+ * fusion turns into few kernels. Each function's formula is in the comment above it. */
 #include "tensor/compose.h"
 
-/* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
+/* z = x - max x along axis. The maximum counts as a constant in derivatives, since it cancels in all that is made from z. */
 static sn_tensor *centre(temporaries *t, sn_tensor *x, int axis) {
   sn_tensor *f = sn_as_terms(t, x);
   sn_tensor *top = sn_reduced(SN_OP_max, f, 1u << axis, true);
@@ -22,7 +22,7 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
                    sn_note(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
 }
 
-/* logSoftmax x = z - log sum e^z; of nothing nothing, which has no maximum */
+/* logSoftmax x = z - log sum e^z; an empty axis, which has no maximum, gives an empty result */
 sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
   if (!x) return NULL;
   const sn_status status = sn_resolve_axis(x, "logSoftmax", &axis);
@@ -39,7 +39,7 @@ sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-/* scale: NULL, or a number for each place along axes (bits) of x. */
+/* Checks that scale is NULL or has a number for each position along axes (bits) of x. */
 static sn_status check_scale(const sn_tensor *x, uint32_t axes, const sn_tensor *scale,
                              const char *what, const char *name) {
   sn_env *env = &x->ctx->env;
@@ -62,7 +62,7 @@ static sn_status check_norm(const sn_tensor *x, uint32_t axes, const sn_tensor *
   return check_scale(x, axes, bias, what, "bias");
 }
 
-/* Over the given axes, which stay with size 1. */
+/* The mean over the given axes, which stay with size 1. */
 static sn_tensor *mean_over(sn_tensor *x, uint32_t axes) {
   if (!x) return NULL;
   double n = 1;
@@ -87,7 +87,7 @@ static sn_tensor *scale_to_one(sn_tensor *x, uint32_t axes, double eps) {
   return scale_by(x, mean_over(squares, axes), eps);
 }
 
-/* A number for each place along axes, in the rank of x; NULL stays. */
+/* Reshapes scale, a number for each position along axes, so that it broadcasts to x; NULL stays NULL. */
 static sn_tensor *along_axes(const sn_type *x, uint32_t axes, sn_tensor *scale) {
   if (!scale || axes >> (x->rank - scale->type.rank) == (1u << scale->type.rank) - 1) return scale;
   sn_type type = {.dtype = scale->type.dtype, .rank = x->rank};
@@ -95,7 +95,7 @@ static sn_tensor *along_axes(const sn_type *x, uint32_t axes, sn_tensor *scale) 
   return sn_note(sn_as_reshaped(scale, &type));
 }
 
-/* y weight + bias, of those that are given */
+/* y weight + bias; each may be NULL */
 static sn_tensor *weigh(sn_tensor *y, uint32_t axes, sn_tensor *weight, sn_tensor *bias) {
   if (!y) return NULL;
   if (weight) y = sn_binary(SN_OP_mul, y, along_axes(&y->type, axes, weight));
@@ -103,15 +103,15 @@ static sn_tensor *weigh(sn_tensor *y, uint32_t axes, sn_tensor *weight, sn_tenso
   return y;
 }
 
-/* Within a precision what a derivative needs is kept in memory in the dtype that the argument came
- * in. */
+/* Within a precision: rounds x, which a derivative needs and memory therefore keeps, to the small dtype of
+ * the argument. */
 static sn_tensor *as_kept(const temporaries *t, sn_tensor *x) {
   if (!x || !x->ctx->precision || !sn_dtype_is_small(t->dtype)) return x;
   return sn_cast(sn_cast(x, t->dtype), x->type.dtype);
 }
 
-/* c / sqrt(mean c^2 + eps), c = x - mean x: the mean is taken out before anything is squared, so
- * large values with a small spread lose nothing */
+/* c / sqrt(mean c^2 + eps), c = x - mean x. The mean is subtracted before squaring, so large values with
+ * a small spread lose no precision. */
 static sn_tensor *standardize(const temporaries *t, sn_tensor *x, uint32_t axes, double eps) {
   return scale_to_one(as_kept(t, sn_binary(SN_OP_sub, x, mean_over(x, axes))), axes, eps);
 }
@@ -152,7 +152,7 @@ static sn_status check_channels(const sn_tensor *x, const char *what, int64_t gr
   return SN_OK;
 }
 
-/* groupNorm x = standardize x weight + bias, of each of n over all of a group of channels */
+/* groupNorm x = standardize x weight + bias, for each example over all positions of a group of channels */
 sn_tensor *sn_group_norm(sn_tensor *x, int64_t groups, int axis, sn_tensor *weight, sn_tensor *bias,
                          double eps) {
   static const char what[] = "groupNorm";
@@ -167,7 +167,7 @@ sn_tensor *sn_group_norm(sn_tensor *x, int64_t groups, int axis, sn_tensor *weig
   return sn_finish(&t, weigh(y, 1u << axis, weight, bias));
 }
 
-/* instanceNorm x = the same of each channel by itself */
+/* instanceNorm x = the same for each channel by itself */
 sn_tensor *sn_instance_norm(sn_tensor *x, int axis, sn_tensor *weight, sn_tensor *bias,
                             double eps) {
   static const char what[] = "instanceNorm";
@@ -194,8 +194,8 @@ static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor
   return check_scale(x, 1u << *axis, bias, what, "bias");
 }
 
-/* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
- * of x itself or as given */
+/* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean; mean and variance are given, or
+ * those of x over all axes but `axis` */
 sn_tensor *sn_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *variance,
                          sn_tensor *weight, sn_tensor *bias, double eps) {
   if (!x) return NULL;
@@ -234,9 +234,9 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   return SN_OK;
 }
 
-/* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
- * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to). A class is
- * picked from x, not from z: so e^z reads x last, and may be written in its place. */
+/* z = x - max x, with the maximum as a constant, since it cancels in n_c = log sum e^z - z_c, the loss of
+ * class c. loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to). The class is
+ * picked from x, not from z: then e^z is the last reader of x and may be written in its place. */
 static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *labels) {
   sn_tensor *x = sn_as_terms(t, logits);
   const int last = logits->type.rank - 1;
@@ -262,7 +262,7 @@ static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *la
                    sn_binary(SN_OP_sub, sn_reduced(SN_OP_sum, picked, classes, false), below));
 }
 
-/* Rows with the label ignore_index have loss 0: they are given another label, which is there. */
+/* Rows with the label ignore_index have loss 0. Their loss is computed with label 0, which exists, and dropped. */
 sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels, int64_t ignore_index) {
   if (!logits || !labels) return NULL;
   sn_context *ctx = logits->ctx;

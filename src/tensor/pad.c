@@ -1,4 +1,4 @@
-/* pad.c - new elements around a tensor: a value, which is an op of the table, or elements of its own,
+/* pad.c - padding: with a value, which is an op of ops.def, or with the tensor's own elements, which are
  * taken by index along one axis after the other. */
 #include "base/size.h"
 #include "tensor/compose.h"
@@ -16,7 +16,7 @@ static sn_tensor *pad_with(sn_tensor *x, const sn_type *type, const int64_t *bef
   return sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, type);
 }
 
-/* Which of n elements stands at each place i, counted from the first one on, as in NumPy. */
+/* Which of n elements comes to position i, counted from the first element (so negative in front), as in NumPy. */
 static sn_tensor *places(sn_tensor *i, double n, sn_pad_mode mode) {
   if (mode == SN_PAD_EDGE) return sn_with(SN_OP_minimum, sn_with(SN_OP_maximum, i, 0), n - 1);
   if (mode == SN_PAD_REFLECT) {

@@ -1,30 +1,31 @@
-/* prelude.c - where to cut. A result lies in memory from then on, so it has to be worth that: either
- * it costs more to compute than to load, or it is no larger than what it is made of. What is neither
- * (a mask of two indices, a row repeated) stays where it is, and its inputs are asked.
+/* prelude.c - decides where to cut. A result of the prelude stays in memory, so it has to be worth that:
+ * either it costs more to compute than to load, or it is no larger than what it is made of. A value for
+ * which neither holds (a mask of two indices, a repeated row) stays in the remainder, and its inputs are
+ * considered instead.
  *
- *   forward    fixed, varied, work, room    of each node, from its inputs
- *   backward   cut                          from those that are fixed and read by one that is not */
+ *   forward    fixed, varied, work, room    of each node, from those of its inputs
+ *   backward   cut                          from the fixed nodes that a node which is not fixed reads */
 #include "tensor/prelude.h"
 
 #include "build/rewrite.h"
 #include "graph/regions.h"
 
-/* Per element of a sort, scan or softmax, whose rows of ops.def have no cost. */
+/* Cost per element of a sort, scan or softmax, whose rows in ops.def have none. */
 #define FLOPS_ALONG_AN_AXIS 8
-/* For want of knowing how many. */
+/* A guess: the number of rounds is not known. */
 #define ROUNDS_OF_A_WHILE 100
-/* What is computed from small things is not kept when it is larger: bounds the memory. */
+/* A larger value is kept only if it is no larger than what it is made of: bounds the memory. */
 #define MOST_BYTES ((size_t)64 << 20)
 
 typedef struct facts {
   bool fixed;  /* depends on no input */
-  bool varied; /* not one constant everywhere, as it depends on an index or a captured tensor */
-  bool wanted; /* read by a node that is not fixed, or by one that stays with such */
+  bool varied; /* depends on an iota or a captured tensor: else all elements may be one constant */
+  bool wanted; /* read in the remainder, or an output */
   bool cut;    /* its value is a result of the prelude */
-  bool needed; /* by the outputs of the graph that is made now */
-  int64_t at;  /* a cut node: which result */
-  double work; /* flops, its inputs' included, counted for each way they are reached */
-  size_t room; /* bytes that lie in memory anyway: the most of what it is made of */
+  bool needed; /* the outputs of the graph that is made now depend on it */
+  int64_t at;  /* number of the result, of a cut node */
+  double work; /* flops of the node and its inputs; shared inputs are counted once per path */
+  size_t room; /* bytes of the largest value among what it is made of that is in memory anyway */
 } facts;
 
 typedef struct cutting {
@@ -32,11 +33,11 @@ typedef struct cutting {
   const sn_graph *graph;
   size_t n_inputs;
   facts *of;      /* per node */
-  size_t n;       /* cut nodes */
-  bool remainder; /* of the two graphs the one that is made now */
+  size_t n;       /* number of cut nodes */
+  bool remainder; /* the graph that is made now is the remainder, not the prelude */
 } cutting;
 
-/* What costs nothing, or as casts of small dtypes is better done where the value is read. */
+/* Whether the node costs nothing, or is a cast of a small dtype, which is better done where the value is read. */
 static bool is_free(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_op_class kind = sn_op_describe(node->op)->kind;
@@ -47,7 +48,7 @@ static bool is_free(const sn_graph *g, sn_id id) {
          sn_dtype_is_small(g->nodes[*sn_graph_inputs(g, id)].type.dtype);
 }
 
-/* Flops of the node itself, about. */
+/* The approximate flops of the node itself. */
 static double work_of(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_op_info *op = sn_op_describe(node->op);
@@ -69,7 +70,7 @@ static double work_of(const sn_graph *g, sn_id id) {
   }
 }
 
-/* Of control flow: an op of some elements for each node of a body in each round. */
+/* The approximate flops of control flow: one per element of each node of its first region, in each round. */
 static double work_of_control(const sn_graph *g, sn_id id) {
   const sn_control control = sn_graph_control(g, id);
   const double rounds = control.op == SN_OP_scan ? (double)control.length : ROUNDS_OF_A_WHILE;
@@ -122,7 +123,7 @@ static void decide(cutting *c, sn_id id) {
 
 /* ---- the two graphs -------------------------------------------------------------------------- */
 
-/* sn_rewrite_fn: the arguments of either graph. */
+/* An sn_rewrite_fn, which makes the arguments of either graph. */
 static sn_id place(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   (void)inputs;
   const cutting *c = r->user;

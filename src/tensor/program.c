@@ -21,7 +21,7 @@ void sn_program_release(sn_program *p) {
   if (p->compiled && p->compiled->exe && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
   sn_tuner_free(p->tuner);
   sn_compiled_release(p->ctx, p->compiled);
-  sn_program_release(p->prelude); /* that has none itself */
+  sn_program_release(p->prelude); /* it has no prelude itself, so this recursion ends */
   sn_arena_free(&p->listing);
   sn_arena_free(&p->tracing);
   sn_arena_free(&p->cutting);
@@ -65,7 +65,7 @@ static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_
   return sn_compile_cached(p->ctx, &cut->prelude, &options, &p->prelude->compiled);
 }
 
-/* Where it is known which tuning suits this program, that is what is compiled. */
+/* If a tuning for this program is known, compiles it with that instead. */
 static sn_status use_tuned(sn_program *p, const sn_graph *graph) {
   sn_compiled *plain = p->compiled;
   const sn_kept_tuning *kept = sn_tuned_find(p->ctx, plain);
@@ -157,7 +157,7 @@ sn_status sn_program_continue_compile(sn_program *p, double until, bool *done) {
 sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
                           sn_tensor *const *outputs, size_t n_outputs,
                           const sn_program_options *options, sn_program **out) {
-  sn_program *p = NULL; /* set, or the error is returned: not every compiler sees it */
+  sn_program *p = NULL; /* always set unless an error is returned, which not every compiler sees */
   bool done;
   SN_TRY(sn_program_begin_compile(ctx, inputs, n_inputs, outputs, n_outputs, options, &p));
   const sn_status status = sn_program_continue_compile(p, INFINITY, &done);
@@ -177,10 +177,10 @@ sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef struct call { /* what one run of a program collects, in a block of its own */
+typedef struct call { /* what is collected for one run of a program */
   sn_storage **arguments, **results;
   sn_tensor **outputs;
-  sn_storage **copies; /* stand-ins for donated values that others still hold */
+  sn_storage **copies; /* per input a copy to donate if others still hold the value, else NULL */
 } call;
 
 static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
@@ -202,8 +202,8 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   return SN_OK;
 }
 
-/* A donated value that others hold too - another tensor, or a lazy expression that still has to
- * read it - is copied: they must not see it change. */
+/* If others hold a donated value, too - another tensor, or a lazy expression that still has to read it -
+ * a copy is donated instead: they must not see the value change. */
 static sn_status own_donated(sn_program *p, size_t i, const sn_tensor *input, call *c) {
   sn_storage *storage = c->arguments[i];
   if (!p->donate[i] || (storage->refs == 1 && input->refs == 1)) return SN_OK;
@@ -250,7 +250,7 @@ static void use_up(sn_program *p, sn_tensor *const *inputs) {
 static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
                         sn_tensor **outputs, uint32_t *ticket);
 
-/* The first time, and again after a worker was lost under way. */
+/* Runs the prelude at the first call, and again if a worker was lost during it. */
 static sn_status run_prelude(sn_program *p, sn_arena *arena, uint32_t *ticket) {
   if (!p->prelude) return SN_OK;
   const size_t n = p->prelude->n_outputs;
@@ -274,12 +274,12 @@ sn_status sn_program_capture_all(sn_program *p, sn_arena *arena) {
   return SN_OK;
 }
 
-/* The form that a call runs. */
+/* The compiled form that the next call runs. */
 static sn_compiled *form_of(const sn_program *p) {
   return p->tuner && !p->tuned ? sn_tuner_pick(p->tuner) : p->compiled;
 }
 
-/* Behind a call. */
+/* After a call: goes on with tuning. */
 static void tune(sn_program *p) {
   if (!p->tuner || p->tuned || !sn_tuner_advance(p->tuner)) return;
   sn_compiled_release(p->ctx, p->compiled);
@@ -417,7 +417,7 @@ static sn_status write_c(sn_program *p, const sn_executable *exe, const char *na
   return sn_c_source(exe->program, p->n_inputs, name, sn_program_listing(p), out);
 }
 
-/* Nobody runs a part of the C source beforehand: it is of the whole. */
+/* C source has no prelude that runs beforehand, so the whole graph is compiled for it. */
 static sn_status write_whole(sn_program *p, const char *name, const char **out) {
   sn_compile_options options = p->options;
   sn_executable *exe;
@@ -448,7 +448,7 @@ sn_status sn_program_graph(sn_program *p, const char **out) {
 }
 
 sn_tensor *sn_program_captured(const sn_program *p, size_t number) {
-  const size_t made = p->prelude ? p->prelude->n_outputs : 0; /* stand behind them */
+  const size_t made = p->prelude ? p->prelude->n_outputs : 0; /* the prelude's results, which are last */
   return number < p->n_captured - made ? p->captured[number] : NULL;
 }
 

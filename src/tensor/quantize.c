@@ -1,4 +1,4 @@
-/* quantize.c - numbers in 8 or 4 bits with a scale for each block of them:
+/* quantize.c - quantises numbers to 8 or 4 bits with a scale for each block of them:
  * |x - scale value| <= scale / 2. A block is a piece of one axis. */
 #include "tensor/compose.h"
 
@@ -8,7 +8,7 @@ static sn_status check_layout(const char *what, const sn_tensor *x, int *axis, i
   return sn_resolve_axis(x, what, axis);
 }
 
-/* The axis as blocks of `size` elements: an axis more, behind it. */
+/* Splits the axis into blocks of `size` elements, which become a new axis behind it. */
 static sn_tensor *in_blocks(const char *what, sn_tensor *x, int axis, int64_t size) {
   if (!x) return NULL;
   const int64_t n = x->type.dims[axis];

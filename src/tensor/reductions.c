@@ -1,10 +1,10 @@
-/* reductions.c - the public reductions: those of the table, and graphs of them. Formulas stand
- * above. */
+/* reductions.c - the public reductions: those of ops.def, and graphs of them with the formula in the
+ * comment. */
 #include <math.h>
 
 #include "tensor/compose.h"
 
-/* The bits of axes that x has; SN_ALL_AXES means them all. */
+/* The bits of axes; SN_ALL_AXES becomes those of all axes of x. */
 static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
   return axes == SN_ALL_AXES ? (1u << x->type.rank) - 1 : axes;
 }
@@ -51,7 +51,7 @@ sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
   return reduction(SN_OP_prod, x, axes, keepdims);
 }
 
-/* Elements that are reduced to one. */
+/* How many elements of x are reduced to one. */
 static double count_of(const sn_tensor *x, uint32_t axes) {
   double count = 1;
   for (int i = 0; i < x->type.rank; i++)
@@ -72,7 +72,7 @@ sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_finish(&t, sn_binary(SN_OP_div, sum, sn_number_like(sum, count_of(x, axes))));
 }
 
-/* any x = max x; of nothing: 0 */
+/* any x = max x; of no elements: 0 */
 static sn_tensor *any_of(sn_tensor *flags, uint32_t axes, bool keepdims) {
   if (!flags) return NULL;
   const bool empty = count_of(flags, axes) == 0;
@@ -110,8 +110,8 @@ static sn_tensor *variance(temporaries *t, sn_tensor *x, uint32_t axes, double c
   return sn_binary(SN_OP_div, total, share);
 }
 
-/* sqrt x, whose derivative at 0 is taken to be 0 and not infinite: of something that is constant in
- * a place, as most users of std and norm need it */
+/* sqrt x; its derivative at 0 is defined as 0, not infinite. Users of std and norm need that where the
+ * argument is constant. */
 static sn_tensor *root(sn_tensor *x) {
   sn_tensor *zero = sn_number_like(x, 0);
   sn_tensor *one = sn_number_like(x, 1);
@@ -133,8 +133,8 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction)
   return sn_finish(&t, root(variance(&t, x, axes, correction, keepdims)));
 }
 
-/* logsumexp x = m + log sum e^(x - m) for m = max x, a constant: it cancels; 0 where it is not
- * finite. Of nothing log 0 */
+/* logsumexp x = m + log sum e^(x - m), where m = max x, or 0 if that is not finite. In derivatives m counts
+ * as a constant, since it cancels. Of no elements: log 0 */
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!sn_has_axes(x, "logsumexp", axes)) return NULL;
   temporaries t = sn_begin(x, "logsumexp");
@@ -151,7 +151,8 @@ sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_finish(&t, sn_binary(SN_OP_add, sn_unary(SN_OP_log, sum), back));
 }
 
-/* |x|_p = (sum |x|^p)^(1/p); p = 0 counts what is not 0, p = +-inf is the largest, smallest |x| */
+/* |x|_p = (sum |x|^p)^(1/p); p = 0 counts the elements that are not 0, p = inf and -inf give the largest
+ * and the smallest |x| */
 sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
   if (!sn_has_axes(x, "norm", axes)) return NULL;
   temporaries t = sn_begin(x, "norm");
@@ -173,7 +174,7 @@ sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
   return sn_finish(&t, sn_binary(SN_OP_pow, sum, sn_number_like(f, 1 / ord)));
 }
 
-/* argmax x = min { i : x_i = max x or x_i is NaN }: the first largest, the first NaN before all */
+/* argmax x = min { i : x_i = max x or x_i is NaN }: the first of the largest elements, or the first NaN */
 static sn_tensor *arg_extremum(const char *what, sn_op op, sn_tensor *x, int axis, bool keepdims) {
   if (!x) return NULL;
   temporaries t = sn_begin(x, what);

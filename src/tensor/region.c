@@ -23,7 +23,7 @@ void sn_region_release(sn_region *region) {
   sn_free(env, region, sizeof *region);
 }
 
-/* Regions are the first attributes. */
+/* The number of attributes that are regions; these come first. */
 static size_t count_regions(sn_op op) {
   size_t n = 0;
   const sn_attr *attr = sn_op_describe(op)->attrs;

@@ -1,10 +1,10 @@
-/* resize.c - each element of the result is a weighted sum of elements near its place in x, one axis
- * after the other. An axis of n elements becomes one of m. Element i of the result has its centre at
+/* resize.c - resizes one axis after the other. Each element of the result is a weighted sum of elements
+ * near its position in x. If an axis of n elements becomes one of m, element i of the result has its centre at
  *
- *   half pixels    (i + 1/2) n / m - 1/2      both axes as wholes, from edge to edge
- *   align_corners  i (n - 1) / (m - 1)        first and last elements on each other; 0 for m = 1
+ *   half pixels    (i + 1/2) n / m - 1/2      the axes coincide from edge to edge
+ *   align_corners  i (n - 1) / (m - 1)        the first elements coincide, and the last; 0 for m = 1
  *
- * and what lies outside of x counts as the element at the edge. */
+ * Elements outside of x equal the element at the edge. */
 #include <math.h>
 
 #include "graph/reference.h"
@@ -17,24 +17,24 @@ typedef struct resizing {
   int64_t n, m; /* the axis's elements before and after */
 } resizing;
 
-/* Where an element of the result lies in x. */
+/* The position in x of element i of the result. */
 static double centre(const resizing *r, int64_t i) {
   if (r->align_corners) return r->m > 1 ? (double)i * (double)(r->n - 1) / (double)(r->m - 1) : 0;
   return ((double)i + 0.5) * (double)r->n / (double)r->m - 0.5;
 }
 
-/* The element of x before the centre, or nearest to it. */
+/* The element of x before the position, or (nearest) the nearest one. */
 static double element_before(const resizing *r, double at) {
   return floor(r->mode == SN_RESIZE_NEAREST ? at + 0.5 : at);
 }
 
-/* The place of the element k behind that one; what lies outside is at the edge. */
+/* The element k behind element_before, clamped to the edges. */
 static double place(const resizing *r, int k, double at) {
   const double i = element_before(r, at) + k, last = (double)(r->n - 1);
   return i < 0 ? 0 : i > last ? last : i;
 }
 
-/* Its weight, by its distance from the centre. */
+/* The weight of that element, by its distance from the position. */
 static double weight(const resizing *r, int k, double at) {
   const double d = fabs(at - element_before(r, at) - k), a = r->a;
   if (r->mode == SN_RESIZE_LINEAR) return 1 - d;
@@ -44,8 +44,8 @@ static double weight(const resizing *r, int k, double at) {
 
 typedef double number_of(const resizing *r, int k, double at);
 
-/* Such a number for each element of the resized axis, in the shape of `type`. They are computed here,
- * not in the program: once, and in float64, which not every device has. */
+/* A tensor with f for each element of the resized axis, in the shape of `type`. It is computed here, not
+ * in the program: once, and in float64, which not every device has. */
 static sn_tensor *numbers(sn_context *ctx, const resizing *r, number_of *f, int k,
                           const sn_type *type) {
   void *data;

@@ -1,5 +1,5 @@
-/* rope.c - rotary position embedding: two elements of a token, as a point of a plane, are turned
- * about the origin by the token's position times a speed that each pair of elements has.
+/* rope.c - rotary position embedding: pairs of a token's elements, as points of a plane, are rotated
+ * about the origin by the token's position times a speed, which differs from pair to pair.
  *
  *   x (..., tokens, size) -> points (..., tokens, 2, size / 2), or (..., size / 2, 2) interleaved
  *   y = points cos + (points with their coordinates exchanged) sin (-1, 1)                      */
@@ -8,7 +8,7 @@
 #include "graph/reference.h"
 #include "tensor/compose.h"
 
-/* What the angles are made of: tables, or a base and the position of the first token. */
+/* What the angles are computed from: tables, or a base and the position of the first token. */
 typedef struct turning {
   double base; /* NAN: 10000 */
   sn_tensor *offset, *cos, *sin;
@@ -29,7 +29,7 @@ static sn_status check_rope(const sn_tensor *x, const turning *r) {
   return SN_OK;
 }
 
-/* The position of each token times the speed base ^ (-2 i / size) of each pair. */
+/* The angles: the position of each token times the speed base ^ (-2 i / size) of each pair i. */
 static sn_tensor *angles(sn_context *ctx, const turning *r, sn_dtype dtype, int64_t tokens,
                          int64_t size) {
   const double base = isnan(r->base) ? 10000 : r->base;
@@ -41,7 +41,7 @@ static sn_tensor *angles(sn_context *ctx, const turning *r, sn_dtype dtype, int6
   return sn_binary(SN_OP_mul, sn_reshape(position, 2, (int64_t[]){tokens, 1}), speed);
 }
 
-/* A table (..., tokens, size / 2) as the points lie: the same number for both coordinates. */
+/* A table (..., tokens, size / 2) in a shape that broadcasts to the points: one number for both coordinates. */
 static sn_tensor *for_points(sn_tensor *table, sn_dtype dtype, bool interleaved) {
   table = sn_cast(table, dtype);
   if (!table) return NULL;

@@ -1,4 +1,4 @@
-/* save.c - programs as bytes, and back: sn_program_save, sn_program_load. */
+/* save.c - saves programs as bytes and loads them: sn_program_save, sn_program_load. */
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
@@ -127,7 +127,7 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
   return status;
 }
 
-/* Whatever the compiler says of a graph that was read is an error of the bytes. */
+/* Any error of the compiler for a graph that was read is reported as an error of the bytes. */
 static sn_status bytes_error(sn_env *env, sn_status status) {
   if (status == SN_OK || status == SN_ERR_MEMORY || status == SN_ERR_WORKER) return status;
   const sn_error why = env->error;

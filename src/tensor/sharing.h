@@ -1,18 +1,18 @@
-/* sharing.h - a step that was read, as this one of several processes has it (passes/parallel.h). */
+/* sharing.h - turns a loaded training step into the form for one of several processes (passes/parallel.h). */
 #ifndef SN_TENSOR_SHARING_H
 #define SN_TENSOR_SHARING_H
 
 #include "program/saved.h"
 #include "tensor/tensor.h"
 
-/* Makes of the whole step that of this process, where it is one of several. */
+/* Replaces the whole step by that of this process, if it is one of several. */
 sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved);
 
-/* What a process has of an input. */
+/* The part of input i that this process holds. */
 typedef struct sn_own {
   sn_type type;
-  int parts;     /* it is one of so many */
-  size_t offset; /* bytes of the whole before it */
+  int parts;     /* number of equal parts that the input is split into */
+  size_t offset; /* bytes of the whole input before the part */
 } sn_own;
 
 sn_own sn_own_part(const sn_context *ctx, const sn_saved *saved, size_t i);

@@ -1,4 +1,4 @@
-/* sharing_wasm.c - a page is one process. */
+/* sharing_wasm.c - a page is one process: nothing is shared. */
 #include "tensor/sharing.h"
 
 sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {

@@ -2,7 +2,7 @@
 
 #include "run/poison.h"
 
-/* Blocks below this many bytes are taken from the heap each time: it is quick with them. */
+/* Smaller blocks are not cached: the heap is quick with them. */
 #define SMALLEST_CACHED 1024
 #define CACHE_LIMIT_BYTES ((size_t)256 << 20)
 

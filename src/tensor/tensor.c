@@ -6,13 +6,13 @@
 #include "base/size.h"
 #include "tensor/region.h"
 
-/* An op's name as that of its function: "logical_and" as "logicalAnd". */
+/* The name of an op's public function: "logicalAnd" for "logical_and". */
 static void camel_case(char *to, const char *name) {
   for (; *name; name++) *to++ = *name == '_' && name[1] ? (char)(*++name - 'a' + 'A') : *name;
   *to = 0;
 }
 
-/* "max: no elements" as "argmax: no elements", where that is what was called. */
+/* Makes an error name the public function that was called: "max: no elements" becomes "argmax: no elements" within argmax. */
 static void name_function(sn_error *error, const char *composed) {
   if (error->status == SN_ERR_INTERNAL || !error->op[0]) return;
   const sn_error given = *error;
@@ -123,8 +123,8 @@ sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storag
 
 /* ---- letting go ------------------------------------------------------------------------------ */
 
-/* Drops one reference of each input; those that reach zero are chained onto *dead, so that a chain
- * of a million nodes is freed in a loop. */
+/* Drops one reference to each input. Those that reach zero are chained onto *dead, so that a chain of a
+ * million nodes is freed by a loop and not by recursion. */
 static void drop_inputs(sn_tensor *t, sn_tensor **dead) {
   for (uint32_t k = 0; k < t->n_inputs; k++) {
     sn_tensor *x = t->inputs[k];
@@ -174,8 +174,8 @@ void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket) {
   destroy_all(dead);
 }
 
-/* Visits each tracked ancestor once: the flag is cleared when it is chained onto the list (by
- * next). Inputs are held while the walk goes on, so that nothing on the list is freed under it. */
+/* Visits each tracked ancestor once: its flag is cleared when it is put on the list (by next). All are
+ * retained until the walk is over, so that nothing on the lists is freed during it. */
 void sn_untrack(sn_tensor *root) {
   if (!root || !root->tracked) return;
   sn_tensor *list = root, *done = NULL, *dead = NULL;
@@ -224,7 +224,7 @@ void sn_scope_end(sn_context *ctx) {
   }
 }
 
-/* Whether new references belong to a scope, or to a composition. */
+/* Whether new references are noted: a scope or a composition is open. */
 static bool is_noting(const sn_context *ctx) { return ctx->n_scope || ctx->composed; }
 
 sn_status sn_scope_reserve(sn_context *ctx, size_t n) {
@@ -245,7 +245,7 @@ sn_tensor *sn_hand_out(sn_tensor *t) {
 }
 
 sn_tensor *sn_keep(sn_tensor *t) {
-  /* the noted reference stays the scope's; the caller gets one of its own */
+  /* the scope keeps the reference that it noted; the caller gets a new one */
   if (t && is_noting(t->ctx)) sn_retain(t);
   return t;
 }

@@ -2,7 +2,7 @@
 
 #include "tensor/post_order.h"
 
-/* Numbers of tensors in the walk: a node of the region, or this bit with the place in `outside`. */
+/* A tensor's number in the walk is a node of the region, or, with this bit, an index in `outside`. */
 #define OUTSIDE 0x80000000u
 
 typedef struct tracing {
@@ -12,9 +12,9 @@ typedef struct tracing {
   sn_captures *captures;
   sn_graph *graph;
   sn_tensor *
-      *outside;   /* met, and made of none of the inputs; first what earlier regions captured */
-  sn_id *inside;  /* per such: the node that stands for it, or SN_NONE */
-  size_t n_known; /* that earlier regions captured */
+      *outside;   /* tensors that depend on no input: first those that earlier regions captured, then those met */
+  sn_id *inside;  /* for each of these the node that stands for it in the region, or SN_NONE */
+  size_t n_known; /* how many earlier regions captured */
   size_t n_outside, cap_outside, cap_inside;
 } tracing;
 
@@ -49,7 +49,8 @@ static sn_status capture(tracing *w, sn_tensor *t, sn_id *out) {
   return add_argument(w, w->traced->n_inputs + at, &t->type, out);
 }
 
-/* The node inside that stands for what is outside. A number is made inside, and what is spread is spread there. */
+/* *out is the node that stands for an outside tensor in the region. Numbers and broadcasts are made inside; others are
+ * captured. */
 static sn_status bring_in(tracing *w, sn_tensor *t, sn_id *out) {
   sn_id *known = &w->inside[t->id & ~OUTSIDE], x;
   if (*known != SN_NONE) {
@@ -77,14 +78,16 @@ static bool is_input(const sn_traced *traced, const sn_tensor *t) {
   return found;
 }
 
-/* What is newer than the placeholders was made by the function: the list of tensors has the newest first. */
+/* Sets `inside` of all tensors that are newer than the placeholders: the traced function made these. The list of live tensors
+ * has the newest first. */
 static void mark_inside(sn_context *ctx, const sn_traced *traced, bool inside) {
   for (sn_tensor *t = traced->n_inputs ? ctx->newest : NULL; t && !is_input(traced, t);
        t = t->older)
     t->inside = inside;
 }
 
-/* What no function is being traced for is outside, however it is made. */
+/* The walk stops at tensors that depend on no placeholder at all: they are outside. Broadcasts are walked through, since they
+ * may be made inside. */
 static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   tracing *w = user;
   SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,

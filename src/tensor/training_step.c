@@ -1,6 +1,6 @@
-/* training_step.c - training steps as saved programs: sn_step_save, sn_step_load. What a trainer has to
- * know of one is sn_step_info; it lies in an arena of its own, with the values of the first state,
- * which stay as they were: sn_step_init hands out copies. */
+/* training_step.c - training steps as saved programs: sn_step_save, sn_step_load. sn_step_info is what a
+ * trainer has to know of a step. It is in an arena of its own, with the values of the first state. These
+ * never change: sn_step_init returns copies. */
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
@@ -9,7 +9,7 @@
 typedef struct sn_program_step {
   sn_arena arena;
   sn_step_info info;
-  sn_tensor **values; /* of the state and the rates; NULL: not loaded yet */
+  sn_tensor **values; /* the first state, then the rates; an element is NULL until it is loaded */
 } sn_program_step;
 
 /* ---- saving ---------------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ static sn_status check_parts(sn_program *p, const sn_step_parts *parts, size_t n
   return SN_OK;
 }
 
-/* The elements of the values, in place. */
+/* Finds the elements of the values in memory, and the paths of the inputs. */
 static sn_status find_values(sn_program *p, const sn_step_parts *parts, size_t n, sn_arena *arena,
                              sn_saved_step *out) {
   SN_TRY(sn_context_accept(p->ctx, parts->values, n, "step: value"));

@@ -6,10 +6,12 @@
 #include "base/host.h"
 #include "tensor/tuned.h"
 
-/* Runs of a form before its time counts: engines take some to make code quick. */
+/* WARM_RUNS runs of a form do not count, as engines need some to make code quick. Then RUNS of each form are measured; a
+ * hopeless trial ends after FIRST_RUNS. */
 enum { WARM_RUNS = 4, RUNS = 12, CHECK_RUNS = SN_TIMES, FIRST_RUNS = 3 };
 static const double SLICE_MS = 2;
-/* A trial has to be quicker by so much to be taken; one that is slower by HOPELESS after the first runs is given up. */
+/* A trial is taken if its time is below WORTH times that of the best form, and given up if it is HOPELESS times as slow after
+ * FIRST_RUNS. At the end the best form has to stay within CHECK_WORTH of the plain one. */
 static const double WORTH = 0.985, CHECK_WORTH = 0.99, HOPELESS = 1.25;
 
 typedef enum phase { COMPILING, WARMING, MEASURING, CHECKING, DONE } phase;
@@ -19,8 +21,8 @@ struct sn_tuner {
   sn_compile_options options;
   sn_compiled *plain, *best, *tried; /* retained; best may be plain, tried NULL */
   sn_tuning tuning;                  /* of best */
-  uint32_t best_hash;                /* of the texts of its kernels */
-  int knob, factor;                  /* under trial: tried is best with this one */
+  uint32_t best_hash;                /* hash of best's kernels (hash_of) */
+  int knob, factor;                  /* under trial: `tried` is best with this factor of this knob */
   phase phase;
   uint32_t turn;
   sn_tuning_report report;
@@ -30,7 +32,7 @@ struct sn_tuner {
 
 static uint32_t count(const sn_times *t) { return t->n < SN_TIMES ? t->n : SN_TIMES; }
 
-/* The mean of the quicker half: what else the machine does makes runs slower, never quicker. */
+/* The mean of the quicker half of the times: other work of the machine makes runs slower, never quicker. */
 static double time_of(const sn_times *t) {
   const uint32_t n = count(t), half = (n + 1) / 2;
   float sorted[SN_TIMES] = {0};
@@ -51,7 +53,7 @@ static uint32_t hash_bytes(uint32_t hash, const char *text) {
   return hash;
 }
 
-/* Of all that is shown of the kernels; 0 without memory for it. */
+/* A hash of the engines and texts of all kernels; 0 if memory runs out. */
 static uint32_t hash_of(const sn_compiled *c) {
   const sn_executable *exe = c->exe;
   sn_arena arena;
@@ -85,7 +87,7 @@ static void begin_check(sn_tuner *t) {
   t->best->times.n = t->plain->times.n = 0;
 }
 
-/* Compiles the next factor; where it cannot even begin, the one after it is tried by the next call. */
+/* Begins to compile the form with the next factor. If that fails at once, the next call goes on with the one after it. */
 static void begin_trial(sn_tuner *t) {
   const sn_knob *knob = &sn_knobs[t->knob];
   if (++t->factor > knob->n_factors) {
@@ -151,7 +153,7 @@ static void measure(sn_tuner *t) {
   end_trial(t, ms < best_ms * WORTH ? SN_TRIAL_TAKEN : SN_TRIAL_LOST);
 }
 
-/* What was quicker once has to be quicker again. */
+/* The best form has to be quicker than the plain one again; else plain is chosen. */
 static void check(sn_tuner *t) {
   if (t->best->times.n < CHECK_RUNS || t->plain->times.n < CHECK_RUNS) return;
   const double ms = time_of(&t->best->times), plain_ms = time_of(&t->plain->times);

@@ -28,7 +28,7 @@ static sn_kept_tuning *find(const sn_context *ctx, const sn_kept_tuning *wanted)
   return NULL;
 }
 
-/* The oldest one goes where there are too many. */
+/* Adds an entry or replaces that of the same program. If there are too many, the oldest one is dropped. */
 static sn_status put(sn_context *ctx, const sn_kept_tuning *entry) {
   sn_kept_tuning *there = find(ctx, entry);
   if (!there && ctx->n_tuned == MOST_ENTRIES) {
@@ -89,7 +89,7 @@ sn_status sn_tuned(sn_context *ctx, const char **out) {
   return sn_context_report(ctx, text.status);
 }
 
-/* What stands at *at up to a space or the end of the line, and the space behind it. */
+/* Takes the word at *at, up to a space or the end of the line, and one space behind it. */
 static bool take_word(const char **at, char word[NAME_BYTES]) {
   size_t n = 0;
   while (**at && **at != ' ' && **at != '\n' && n + 1 < NAME_BYTES) word[n++] = *(*at)++;
@@ -111,7 +111,7 @@ static bool take_number(const char **at, uint64_t most, uint64_t *out) {
   return true;
 }
 
-/* Knobs and factors that this version does not have are left as they are. */
+/* Sets the factor that the word names. Knobs and factors that this version does not have are ignored. */
 static void take_factor(const char *word, sn_kept_tuning *out) {
   for (int k = 0; k < SN_KNOBS; k++)
     for (int f = 0; f < sn_knobs[k].n_factors; f++) {
@@ -123,7 +123,7 @@ static void take_factor(const char *word, sn_kept_tuning *out) {
     }
 }
 
-/* known: whether there is such an instruction set here. */
+/* Reads a line. Returns false if it is damaged. *known: whether this version has the instruction set. */
 static bool take_line(const char **at, sn_kept_tuning *out, bool *known) {
   char word[NAME_BYTES];
   uint64_t n[5];
@@ -145,7 +145,7 @@ static bool take_line(const char **at, sn_kept_tuning *out, bool *known) {
   return *(*at)++ == '\n';
 }
 
-/* What was found here has times, too. */
+/* Whether this tuning is kept already: that entry stays, since it may have been measured here and have times. */
 static bool is_known(const sn_context *ctx, const sn_kept_tuning *entry) {
   const sn_kept_tuning *there = find(ctx, entry);
   return there && sn_tuning_equal(&there->tuning, &entry->tuning);

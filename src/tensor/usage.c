@@ -1,6 +1,6 @@
-/* usage.c - what takes the memory: live tensors with values, by dtype and shape. It is asked when
- * memory has run out, so the table has a fixed size: in a full one the kind that takes least makes
- * room. The error of that time has it as its hint. */
+/* usage.c - tells what holds the memory: live tensors with values, by dtype and shape (their kind). It is
+ * asked when memory has run out, so its table has a fixed size: if that is full, the kind with the fewest
+ * bytes is replaced. The out-of-memory error has the result as its hint. */
 #include "base/format.h"
 #include "tensor/tensor.h"
 
@@ -17,7 +17,7 @@ static sn_tensor_kind new_kind(const sn_type *type) {
   return kind;
 }
 
-/* Where tensors of the type are counted. */
+/* The entry for tensors of the type, which may be new. */
 static sn_tensor_kind *place_of(sn_tensor_kind *kinds, size_t *n, const sn_type *type) {
   sn_tensor_kind *least = kinds;
   for (size_t i = 0; i < *n; i++) {
@@ -62,7 +62,7 @@ typedef struct bytes_text {
   char text[16];
 } bytes_text;
 
-/* 401 MB */
+/* A number of bytes for people, such as "401 MB". */
 static bytes_text text_of_bytes(size_t bytes) {
   static const char *const units[] = {"bytes", "kB", "MB", "GB"};
   bytes_text out;
