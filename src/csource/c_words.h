@@ -1,8 +1,8 @@
-/* c_words.h - the X_ vocabulary of ops.def as readable C, for spelling rows out as text. No include
- * guard: X_FN(name) is the function of C's library, or the helper, for float64.
+/* c_words.h - the X_ vocabulary of ops.def as readable C, for printing rows as text. No include guard.
+ * X_FN(name) is the function of C's library, or the helper (spell.c), for float64.
  *
- * The result of a word is put into a string after all words are expanded, so what is left standing
- * here is what the reader sees: a, b and c for the inputs, `INFINITY`, and functions by name. */
+ * An expression is made a string after all words have been expanded. What is left is what the reader
+ * of the C source sees: a, b and c for the inputs, `INFINITY`, and functions by name. */
 #undef X_ARG
 #undef X_FN
 #define X_ARG
@@ -27,7 +27,7 @@
 #define X_NE(x, y) (x != y)
 #define X_SEL(m, x, y) (m ? x : y)
 
-/* int32 wraps around: C's own signed arithmetic must not overflow */
+/* int32 wraps around; C's signed arithmetic must not overflow, so it is done in uint32 */
 #define X_IC(c) c
 #define X_IADD(x, y) (int32_t)((uint32_t)x + (uint32_t)y)
 #define X_ISUB(x, y) (int32_t)((uint32_t)x - (uint32_t)y)

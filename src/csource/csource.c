@@ -7,11 +7,11 @@
 #include "csource/write_kernel.h"
 #include "fuse/chain.h"
 
-/* A kernel of plain C, which runs the parts of one of the program's one by one, or control flow. */
+/* One function of plain C: a group of a kernel, which may consist of several, or a step of control flow. */
 typedef struct part {
   const sn_group *group;
-  size_t number;       /* of its function */
-  const sn_step *step; /* of control flow, or NULL */
+  size_t number;       /* in the name of its function */
+  const sn_step *step; /* the step if it is control flow, else NULL */
   uint32_t regions[SN_MAX_REGIONS];
 } part;
 
@@ -26,9 +26,9 @@ typedef struct source {
   sn_text *t;
   const sn_program_code *program;
   const sn_groups *groups;
-  uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
+  uint32_t *argument; /* per argument of the program its value, or SN_NONE if it is not used */
   size_t n_arguments;
-  uint32_t *output; /* per value: the first output that it is, or SN_NONE */
+  uint32_t *output; /* per value the first output that it is, or SN_NONE */
   part *parts;
   size_t n_parts;
 } source;
@@ -138,14 +138,14 @@ static void add_temporaries(const source *s) {
     const sn_value *value = &s->groups->values[v];
     char shape[SN_SHAPE_TEXT];
     if (value->kind == SN_VALUE_ARGUMENT || s->output[v] != SN_NONE) continue;
-    if (sn_op_is_control(s->groups->graph->nodes[value->node].op)) continue; /* has its own */
+    if (sn_op_is_control(s->groups->graph->nodes[value->node].op)) continue; /* declares its own buffers */
     const int64_t size = sn_type_size(&value->type);
     sn_text_add(s->t, "  static %s b%u[%lld]; /* %s */\n", sn_c_type(value->type.dtype), v,
                 (long long)(size ? size : 1), sn_shape_text(&value->type, shape));
   }
 }
 
-/* Outputs that are arguments, or the same as an earlier output. */
+/* Copies outputs that are arguments, or the same value as an earlier output. */
 static void add_copies(const source *s) {
   for (size_t i = 0; i < s->groups->n_outputs; i++) {
     const uint32_t v = s->groups->outputs[i];
@@ -196,7 +196,7 @@ static sn_status check_dtypes(const sn_groups *groups, sn_env *env) {
 static sn_status add_functions(functions *f, const sn_program_code *program, source *s,
                                sn_value_set *set);
 
-/* A region's function behind all that it calls. Regions nest as deep as SN_MAX_NESTING. */
+/* Adds a region's function behind all functions that it calls. Recursion is at most SN_MAX_NESTING deep. */
 static sn_status add_region(functions *f, const sn_program_code *program, uint32_t *number) {
   sn_arena *arena = f->text.arena;
   source s;
@@ -212,7 +212,7 @@ static sn_status add_region(functions *f, const sn_program_code *program, uint32
   return f->text.status;
 }
 
-/* The functions that the program calls. */
+/* Adds the functions that the program, or a region's program, calls. */
 static sn_status add_functions(functions *f, const sn_program_code *program, source *s,
                                sn_value_set *set) {
   sn_arena *arena = f->text.arena;
@@ -247,7 +247,7 @@ sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const cha
   add_comment(&s, name, n_inputs);
   sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"
                     "#include <string.h>\n\n");
-  add_signature(&s, typed.data); /* so that -Wmissing-prototypes is content */
+  add_signature(&s, typed.data); /* a prototype, against -Wmissing-prototypes */
   sn_text_add(&all, ";\n\n");
   sn_c_add_helpers(&all, f.text.data);
   sn_text_add(&all, "\n%s", f.text.data);

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 
-/* Left as they are in the spelling. */
+/* These names must not be expanded in the text of rows. */
 #undef INFINITY
 #undef INT32_MIN
 #undef INT32_MAX
@@ -104,12 +104,12 @@ void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *co
   }
   for (const char *at = expression, *end = expression + n; at < end;) {
     const size_t word = word_length(at);
-    if (*at == ' ' && at > expression && at[-1] == '(') { /* left by an empty word */
+    if (*at == ' ' && at > expression && at[-1] == '(') { /* a space that an empty word has left */
       at++;
       continue;
     }
     if (word == 3 && sn_text_behind(at, "mod"))
-      sn_text_add(text, "floor_"); /* C's modf is another */
+      sn_text_add(text, "floor_"); /* with an f, "mod" would be C's modf, which does something else */
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
     else
@@ -122,7 +122,7 @@ void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *co
 static void add_digits(sn_text *text, double value, int digits, const char *suffix) {
   char number[40];
   sn_format(number, sizeof number, "%.*g", digits, value);
-  /* Without point and exponent it would be an integer. */
+  /* Without a point or an exponent it would be an integer literal. */
   const char *fraction = sn_text_find(number, ".") || sn_text_find(number, "e") ? "" : ".0";
   sn_text_add(text, value < 0 ? "(%s%s%s)" : "%s%s%s", number, fraction, suffix);
 }
@@ -146,8 +146,8 @@ void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype) {
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* What C's library lacks. $T is the type, $F the ending of its functions; each stands behind those
- * it calls. */
+/* Functions that C's library lacks. $T is the type, $F the suffix of its functions. A helper comes after
+ * those that it calls. */
 typedef struct helper {
   const char *name, *code;
 } helper;
@@ -223,7 +223,7 @@ static const helper helpers[] = {
                       "}\n"},
 };
 
-/* Whether code calls name + suffix. */
+/* Whether the code calls the function name + suffix. */
 static bool calls(const char *code, const char *name, const char *suffix) {
   const size_t n = strlen(name);
   for (const char *at = code; (at = sn_text_find(at, name)); at += n) {

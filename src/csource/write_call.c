@@ -1,9 +1,9 @@
-/* write_call.c - ops along one axis as plain loops, one line after the other. The loops stand here
- * as they are written, with a $ before what depends on the kernel:
+/* write_call.c - ops along one axis as plain loops, for one line of elements after the other. The C
+ * source's loops are literal text here, with a $ before what depends on the kernel:
  *
- *   $a[j] $b[j] $c[j] $y[j]   the element in place j of its line, of an input or the result
- *   $n $0 $1                  the length of the result's line, of an input's, of the indices'
- *   $t $w                     the result's type, and that of sums: float32 is summed in double
+ *   $a[j] $b[j] $c[j] $y[j]   element j of the line of an input, or of the result
+ *   $n $0 $1                  the length of the line of the result, of input 0, of input 1 (the indices)
+ *   $t $w                     the result's type, and that of sums in scans: float32 is summed in double
  *   $+ $* $> $< $|            state + x, state * x, the larger, the smaller one, state | x */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { POSITION_SIZE = 24 };
 
-/* The element of an operand at the present point, in place `position` of its line. */
+/* Adds element `position` of an operand's line at the current point. */
 static void add_element(sn_c_writer *w, const sn_operand *o, const char *position) {
   bool any = false;
   sn_text_add(w->t, "b%u[", o->value);
@@ -27,7 +27,7 @@ static void add_element(sn_c_writer *w, const sn_operand *o, const char *positio
   sn_text_add(w->t, any ? "]" : "0]");
 }
 
-/* What stands between the bracket at `open` and its partner, which is returned. */
+/* Copies what is between the bracket at `open` and its partner, and returns the partner. */
 static const char *read_position(const char *open, char position[POSITION_SIZE]) {
   const char *at = open;
   for (int depth = 0; (depth += (*at == '[') - (*at == ']')) > 0;) at++;
@@ -75,7 +75,7 @@ static void add_lines(sn_c_writer *w, const char *lines) {
   }
 }
 
-/* What says where `at` is in an operand's line; in a line of one element nobody reads it. */
+/* Adds the line that declares `at`, a position in an operand's line. If that line has one element, `at` would be unused. */
 static void add_position(sn_c_writer *w, const sn_operand *o, const char *line) {
   if (o->strides[w->g->space_rank]) add_lines(w, line);
 }
@@ -125,8 +125,8 @@ static void add_scan(sn_c_writer *w) {
                            "}\n");
 }
 
-/* Stable insertion, short to read and slow for long lines: `from` holds where elements come from;
- * an element moves before those it must precede. */
+/* Stable insertion sort: short to read, but slow for long lines. `from` holds the positions that elements
+ * come from; an element moves in front of those that it precedes. */
 static void add_sort(sn_c_writer *w) {
   const sn_call *r = &w->g->call;
   add_lines(w, "static int32_t from[$n + 1];\n"

@@ -7,7 +7,7 @@ typedef struct writer {
   const sn_c_control *control;
   const sn_group *g;
   sn_control c;
-  uint32_t *store; /* per result: the group's store, or SN_NONE */
+  uint32_t *store; /* per result the index of the group's store, or SN_NONE */
 } writer;
 
 static const sn_type *output_type(const writer *w, size_t k) {
@@ -34,7 +34,7 @@ static void add_result(const writer *w, size_t k) {
   add_buffer(w, w->g->stores[w->store[k]].target.value);
 }
 
-/* Buffers for what nobody uses, and pointers to where carries lie. */
+/* Declares buffers for carries and for results that nobody uses, and pointers to the current carries. */
 static void declare(const writer *w) {
   for (size_t k = 0; k < w->c.n_results; k++) {
     const sn_type *type = output_type(w, k);
@@ -79,7 +79,7 @@ static void add_slices(const writer *w, const char **comma) {
   }
 }
 
-/* Where the body puts its results: the other buffers of carries, slices, or as they are. */
+/* Adds the places for the body's results: the other buffers of carries, slices of stacks, or (cond) whole results. */
 static void add_outputs(const writer *w, const char **comma) {
   for (size_t k = 0; k < w->c.n_results; k++, *comma = ", ") {
     sn_text_add(w->t, "%s", *comma);

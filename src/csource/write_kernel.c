@@ -8,7 +8,7 @@
 #include "csource/writer.h"
 #include "fuse/nest_text.h"
 
-/* The element's place: strides cover i0, i1 ... and then, up to rank, j0, j1 ... */
+/* Adds the element's index: strides are those of i0, i1 ... for the space, then, up to rank, of j0, j1 ... */
 static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
   bool any = false;
   for (int i = 0; i < rank; i++) {
@@ -28,7 +28,7 @@ static void add_element(const sn_c_writer *w, const sn_operand *o, int rank) {
   sn_text_add(w->t, "]");
 }
 
-/* b0[j0 + position_of(b1[i0], 6) * 9] */
+/* Adds an indexed load, such as b0[j0 + position_of(b1[i0], 6) * 9]. */
 static void add_lookup(const sn_c_writer *w, const sn_operand *o, int rank) {
   sn_text_add(w->t, "b%u[", o->value);
   add_index(w, o, rank);
@@ -38,7 +38,7 @@ static void add_lookup(const sn_c_writer *w, const sn_operand *o, int rank) {
               (long long)o->indexing->stride);
 }
 
-/* The place in a row that is kept. */
+/* Adds the index of the current point in a kept row. */
 static void add_row_index(const sn_c_writer *w) {
   const sn_group *g = w->g;
   for (int i = 1; i < g->reduced_rank; i++) sn_text_add(w->t, "(");
@@ -51,7 +51,7 @@ static void add_row_index(const sn_c_writer *w) {
 
 enum { NAME_SIZE = 64 };
 
-/* How an instruction is named by its users: constants and totals stand for themselves. */
+/* The text by which others refer to an instruction: a constant's literal, a total's name, or v<number>. */
 static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
                          char name[NAME_SIZE]) {
   const sn_insn *insn = &body->insns[i];
@@ -79,7 +79,7 @@ static void add_cast(sn_text *t, const sn_insn *insn, const char *x) {
     sn_text_add(t, "(%s)%s", sn_c_type(insn->dtype), x);
 }
 
-/* Whether it compares a whole number with itself. C compilers warn of that; 0 has the same answer. */
+/* Whether it compares an integer or a bool with itself. C compilers warn about that; comparing 0 with 0 gives the same. */
 static bool is_of_itself(const sn_insn *insn) {
   return insn->kind == SN_INSN_OP && sn_op_describe(insn->op)->kind == SN_CLASS_COMPARE &&
          !sn_dtype_is_float(insn->in_dtype) && insn->n_args == 2 && insn->args[0] == insn->args[1];
@@ -104,7 +104,7 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
   return SN_OK;
 }
 
-/* Marks what stores, reductions and keeps need; the rest would be unused variables. */
+/* Marks the arguments of all needed instructions. The others are not printed: they would be unused variables. */
 static void mark_args(const sn_body *body, uint8_t *needed) {
   for (uint32_t i = body->n_insns; i-- > 0;) {
     const sn_insn *insn = &body->insns[i];
@@ -113,7 +113,7 @@ static void mark_args(const sn_body *body, uint8_t *needed) {
   }
 }
 
-/* The names of ops that their C does not show. */
+/* Adds the op's name as a comment if its C expression does not show it. */
 static void add_comment(sn_c_writer *w, const sn_insn *insn) {
   enum { PLAIN = 9 }; /* characters of "(a + b)" and the like */
   if (insn->kind != SN_INSN_OP || sn_op_describe(insn->op)->kind != SN_CLASS_MAP) return;
@@ -167,7 +167,7 @@ static sn_status add_stores(sn_c_writer *w, const sn_body *body, const sn_store 
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* float32 is summed in double: a plain loop would lose digits that Sinter's blocks of sums keep. */
+/* Whether float32 is summed in double: a plain float loop would lose precision that Sinter's sums in blocks keep. */
 static bool is_widened(sn_op op, sn_dtype dtype) {
   return dtype == SN_F32 && !sn_op_describe(op)->picks;
 }
@@ -197,7 +197,7 @@ static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtyp
   sn_text_add(w->t, ";\n");
 }
 
-/* for (long j0 = i0 ? end_of(b1[i0 - 1], 9) : 0; j0 < end_of(b1[i0], 9); j0++) */
+/* Opens the loop over a bag: for (long j0 = i0 ? end_of(b1[i0 - 1], 9) : 0; j0 < end_of(b1[i0], 9); j0++) { */
 static void open_bag(sn_c_writer *w) {
   const sn_operand *ends = w->g->row.ends;
   sn_operand before = *ends;
@@ -249,7 +249,7 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   return SN_OK;
 }
 
-/* Where a factor reads, or (field >= 0) a coordinate there. */
+/* Adds the position in a factor, or (field >= 0) a bounded coordinate, of the element at row or column `across`. */
 static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, int field,
                       int64_t first) {
   const sn_nest *axes[] = {&f->nests->of[0], &f->nests->of[1], &f->nests->of[2]};
@@ -267,7 +267,7 @@ static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, i
   if (!any) sn_text_add(w->t, "0");
 }
 
-/* An operand of the product, in the row or column `across`. */
+/* Adds a factor's element in the row or column `across`: 0 outside of its bounds. */
 static void add_factor(sn_c_writer *w, const sn_operand *f, const char *across) {
   const sn_bounds *b = &f->nests->bounds;
   for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
@@ -283,7 +283,7 @@ static void add_factor(sn_c_writer *w, const sn_operand *f, const char *across) 
   sn_text_add(w->t, b->guards ? "] : 0" : "]");
 }
 
-/* The number of the matrix, where several loops count it: i0 * 3 + i1 */
+/* Declares the number of the matrix if several loops run over matrices: i0 * 3 + i1 */
 static void declare_batch(sn_c_writer *w) {
   const sn_group *g = w->g;
   int64_t stride = 1;
@@ -344,7 +344,7 @@ static void add_dims(sn_text *t, const int64_t *dims, int rank) {
 static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
                           sn_value_set *set) {
   const size_t n_writes = sn_group_buffers(g, 1, set);
-  size_t named = 0; /* behind it, in parentheses: how many ops there are */
+  size_t named = 0; /* length of the name without the number of ops, which follows in parentheses */
   while (g->name[named] && g->name[named] != '(') named++;
   sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
               g->name[named] ? " ..." : "");

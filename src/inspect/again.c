@@ -1,19 +1,19 @@
-/* again.c - counts over the graph behind all passes. A view stands for the value it looks at.
+/* again.c - counts over the graph after all passes. A view counts as the value that it views.
  *
- *   kept      made once, read by what is made again; in a loop also a slice of a stack that earlier rounds left
- *   dropped   made again, read by what is not
+ *   kept      computed once, read by what is recomputed; in a loop also a slice of a stack that an earlier loop wrote
+ *   dropped   recomputed, read by what is not
  *
- * Of what a loop makes again in each round, the bytes of all rounds count: without it, all of them would be stacked. */
+ * If a loop recomputes a value in each round, the bytes of all rounds count: otherwise all of them would be stacked. */
 #include "inspect/again.h"
 
-/* A program, or that of a region: run by a node of control flow, so many times. */
+/* The counting of a program, or of a region's program, which a node of control flow runs `rounds` times. */
 typedef struct count {
   const sn_program_code *p;
-  const sn_control *run; /* NULL of a program */
+  const sn_control *run; /* the control flow that runs the region; NULL for the whole program */
   double rounds;
   sn_arena *arena;
   sn_again *out;
-  sn_id *source; /* per node: itself, or what a view looks at */
+  sn_id *source; /* per node: itself, or the value that it views */
   uint8_t *kept, *dropped;
 } count;
 
@@ -28,7 +28,7 @@ static bool is_again(const count *c, sn_id id) {
                                   : node->origin.again;
 }
 
-/* A slice of a stack: argument number k of a loop's body. */
+/* Whether the node is an argument of a loop's body that is a slice of a stack. */
 static bool is_slice(const count *c, sn_id id) {
   const sn_graph *g = &c->p->graph;
   if (!c->run || g->nodes[id].op != SN_OP_input) return false;
@@ -66,7 +66,7 @@ static void count_values(count *c) {
   }
 }
 
-/* A measure of a node's work, to share out that of its kernel. */
+/* A rough measure of a node's work, by which the flops of its kernel are divided among its nodes. */
 static double work_of(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   double points = (double)sn_type_size(&node->type);
@@ -84,7 +84,7 @@ static double work_of(const sn_graph *g, sn_id id) {
 
 static sn_status count_program(count *c);
 
-/* What the regions make again, in all rounds. */
+/* Adds what the regions recompute, in all rounds. */
 static sn_status count_regions(count *c, const sn_step *step, double *flops) {
   const sn_control control =
       sn_graph_control(&c->p->graph, c->p->groups.groups[step->group].control.node);
@@ -133,7 +133,7 @@ static sn_status count_kernels(count *c) {
   return SN_OK;
 }
 
-/* Regions nest as deep as SN_MAX_NESTING. */
+/* Recursion is at most SN_MAX_NESTING deep. */
 static sn_status count_program(count *c) {
   const size_t n = c->p->graph.n_nodes;
   SN_TRY(sn_arena_alloc(c->arena, n, sizeof *c->source, (void **)&c->source));

@@ -1,4 +1,4 @@
-/* again.h - what derivatives make again instead of keeping it, for sn_program_inspection: the bodies of checkpoints and the
+/* again.h - counts what derivatives recompute instead of keeping it, for sn_program_inspection: bodies of checkpoints and
  * branches of conditions, as far as nodes say so (sn_origin.again). */
 #ifndef SN_INSPECT_AGAIN_H
 #define SN_INSPECT_AGAIN_H
@@ -6,12 +6,12 @@
 #include "program/steps.h"
 
 typedef struct sn_again {
-  double *kernel_flops; /* per group: what of its flops makes values again */
-  double flops;         /* of all, one run */
+  double *kernel_flops; /* per group: its flops that recompute values */
+  double flops;         /* their sum over all groups, for one run */
   size_t
-      kept; /* values that this is made of, which were kept for it; arguments of the program do not count */
+      kept; /* number of values kept as inputs of what is recomputed; arguments of the program do not count */
   double kept_bytes,
-      dropped_bytes; /* and of values that were not kept, though derivatives read them */
+      dropped_bytes; /* bytes of these, and of values that derivatives read but that were not kept */
 } sn_again;
 
 sn_status sn_count_again(const sn_program_code *program, sn_arena *arena, sn_again *out);

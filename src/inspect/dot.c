@@ -1,4 +1,4 @@
-/* dot.c - the drawings in the JSON of a recording. */
+/* dot.c - the Graphviz texts in the JSON of a recording. */
 #include <string.h>
 
 #include "inspect/dot.h"
@@ -10,7 +10,7 @@ static sn_status add(sn_text *json, const sn_text *dot) {
   return SN_OK;
 }
 
-/* Graphviz draws subgraphs of the same name as one box, so each node can name its own kernel. */
+/* Graphviz merges subgraphs of the same name into one box, so each node is put into its kernel's box by itself. */
 sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups,
                        const char *const *reasons) {
   const char *plain;
@@ -27,7 +27,7 @@ sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups
   return add(json, &dot);
 }
 
-/* An edge for each value that a kernel reads and an earlier one has written. */
+/* There is an edge for each value that a kernel reads and an earlier one has written. */
 sn_status sn_dot_kernels(sn_text *json, const sn_groups *groups) {
   sn_text dot = sn_text_in(json->arena);
   sn_value_set set;

@@ -16,7 +16,7 @@ static void add_numbers(sn_text *t, const int64_t *numbers, uint32_t n) {
   sn_text_add(t, "]");
 }
 
-/* JSON has no words for what is no finite number, so that is text. */
+/* JSON has only finite numbers, so others are strings. */
 static void add_value(sn_text *t, double value) {
   if (value - value == 0)
     sn_text_add(t, "%.17g", value);
@@ -61,7 +61,7 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id) {
   sn_text_add(t, "}");
 }
 
-/* Regions nest as deep as SN_MAX_NESTING. */
+/* Recursion is at most SN_MAX_NESTING deep. */
 static void add_graph(sn_text *t, const sn_graph *g) {
   sn_text_add(t, "{\"nodes\":[");
   for (sn_id id = 0; id < g->n_nodes; id++) add_node(t, g, id);

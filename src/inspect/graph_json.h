@@ -1,4 +1,4 @@
-/* graph_json.h - a graph as JSON, exact: what sn_program_graph gives (include/sinter.h has the form). */
+/* graph_json.h - a graph as exact JSON, which sn_program_graph returns (include/sinter.h describes the format). */
 #ifndef SN_INSPECT_GRAPH_JSON_H
 #define SN_INSPECT_GRAPH_JSON_H
 

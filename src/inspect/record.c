@@ -32,7 +32,7 @@ static void begin_stage(sn_record *r, const char *stage, const char *text) {
   sn_text_add_json(&r->json, text);
 }
 
-/* The time of recording does not count for the next stage. */
+/* Ends the JSON of a stage. The next stage's time begins here, so recording does not count. */
 static void end_stage(sn_record *r, sn_status status) {
   if (status && !r->json.status) r->json.status = status;
   sn_text_add(&r->json, "}");
@@ -51,7 +51,7 @@ static void add_ids(sn_text *t, const char *name, const uint32_t *ids, size_t n)
   sn_text_add(t, "]");
 }
 
-/* Which regions a node runs, and how it hands them its inputs. */
+/* Adds which regions a node runs, and how its inputs become their arguments. */
 static void add_control(sn_text *t, const sn_graph *g, sn_id id) {
   const sn_control c = sn_graph_control(g, id);
   const sn_attr *attr = sn_op_describe(c.op)->attrs; /* regions come first */
@@ -85,7 +85,7 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
   sn_text_add(t, "}");
 }
 
-/* The words alone, by edge; NULL where there are no notes. */
+/* *out are the notes' reasons by edge, or NULL if there are no notes. */
 static sn_status reasons_of(const sn_graph *g, const sn_edge_note *notes, sn_arena *arena,
                             const char ***out) {
   *out = NULL;
@@ -95,7 +95,7 @@ static sn_status reasons_of(const sn_graph *g, const sn_edge_note *notes, sn_are
   return SN_OK;
 }
 
-/* Regions know neither kernels nor reasons. They nest as deep as SN_MAX_NESTING. */
+/* Adds a graph; its regions have no groups and notes. Recursion is at most SN_MAX_NESTING deep. */
 static void add_graph(sn_text *t, const sn_graph *g, const sn_groups *groups,
                       const sn_edge_note *notes) {
   sn_text_add(t, ",\"nodes\":[");
@@ -147,7 +147,7 @@ static void add_kernel_nodes(sn_text *t, const sn_groups *groups) {
   }
 }
 
-/* An edge for each value that a kernel reads and an earlier one has written. */
+/* There is an edge for each value that a kernel reads and an earlier one has written. */
 static sn_status add_kernel_edges(sn_text *t, const sn_groups *groups) {
   sn_value_set set;
   uint32_t *writer;
@@ -186,7 +186,7 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text, const 
 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
-/* The kernel that this one repeats for the memory budget. */
+/* Adds the number of the kernel that kernel k repeats because of the memory budget, or null. */
 static void add_again(sn_text *t, const sn_executable *exe, size_t k) {
   const uint32_t *again = exe->program->groups.again;
   if (again && again[k] != SN_NONE)
@@ -238,7 +238,7 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
               sn_type_bytes(&value->type), place->first, place->last, kinds[place->kind]);
 }
 
-/* What keeping within the memory budget takes and brings. */
+/* Adds what staying within the memory budget costs and saves. */
 static void add_budget(sn_text *t, const sn_program_code *p) {
   const sn_groups *groups = &p->groups;
   size_t n = 0;
@@ -258,7 +258,7 @@ static void add_budget(sn_text *t, const sn_program_code *p) {
   sn_text_add(t, "\"flopsAgain\":%.17g,\"bytesAgain\":%.17g}", flops, bytes);
 }
 
-/* What derivatives make again. */
+/* Adds what derivatives recompute. */
 static void add_derivatives(sn_text *t, const sn_again *remade) {
   if (!(remade->flops > 0 || remade->dropped_bytes > 0)) {
     sn_text_add(t, ",\"again\":null");

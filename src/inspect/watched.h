@@ -1,4 +1,4 @@
-/* watched.h - what a watch found (run/watch.h), as JSON: js/src/numerics has the form as types. */
+/* watched.h - what a watch has found (run/watch.h), as JSON. js/src/numerics.ts has the format as types. */
 #ifndef SN_INSPECT_WATCHED_H
 #define SN_INSPECT_WATCHED_H
 
