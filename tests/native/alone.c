@@ -1,6 +1,6 @@
-/* alone.c - for tests of one thread, which the build for ThreadSanitizer leaves out: they run what they
- * test on the thread of main. Invariant: such a program starts no thread but the driver of one context
- * (test_driver has that one to itself); the one that starts another ends here, in every other build. */
+/* alone.c - linked into tests of one thread, which the build for ThreadSanitizer leaves out: they run what
+ * they test on the thread of main. Invariant: such a program starts no thread but the driver of one context
+ * (which test_driver tests). In all other builds this file ends a program that starts another one. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* api_support.h - for tests of the public API: each test runs in a scope of a context of its own, and
- * ends with no error and no tensor left. */
+/* api_support.h - for tests of the public API: each test runs in a scope of a context of its own, and has
+ * to end without an error and without a tensor left. */
 #ifndef API_SUPPORT_H
 #define API_SUPPORT_H
 

@@ -10,9 +10,9 @@
  *   x data float32 [2,3] 0000803f...    the elements' bytes
  *   y tanh x                any elementwise op of the table
  *   s sum y [0,1] 1         reductions over axes, keepdims
- *   begin w b               from here on w and b are variables ...
- *   end loss dw db          ... until here, where their gradients get names
- *   eval w b                computes them, and ends their past
+ *   begin w b               makes w and b variables
+ *   end loss dw db          ends that, and names the gradients of loss by them
+ *   eval w b                computes their values and drops the graph that made them
  *   out s                   prints "NAME dtype bytes", or "NAME error MESSAGE" */
 #include <ctype.h>
 #include <inttypes.h>

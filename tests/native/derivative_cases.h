@@ -1,5 +1,5 @@
-/* derivative_cases.h - what derivatives and vmap are tested on: every elementwise row of the op table at several shapes,
- * and a case for each structured op and for what functions are made of. Inputs are floats that keep a distance from
+/* derivative_cases.h - the cases for tests of derivatives and vmap: every elementwise row of ops.def at several shapes, and a
+ * case for each structured op and for what functions are composed of. Inputs are floats that keep a distance from
  * kinks: from every multiple of 1/4, and from each other. */
 #ifndef SN_TESTS_DERIVATIVE_CASES_H
 #define SN_TESTS_DERIVATIVE_CASES_H

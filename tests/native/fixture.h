@@ -1,4 +1,4 @@
-/* fixture.h - a context on a ledger, for whatever goes through the public API. */
+/* fixture.h - a context on a ledger (ledger.h), for all tests that use the public API. */
 #ifndef SN_TESTS_FIXTURE_H
 #define SN_TESTS_FIXTURE_H
 

@@ -1,11 +1,11 @@
 /* jit_modules.c FILE SEED FIRST COUNT RELAXED - writes random kernels as the JIT's modules, each
- * with a memory to run it in, calls to make and the memory that the strip VM leaves: tests/jit runs
+ * with a memory to run it in, the calls to make, and the memory as the strip VM leaves it. tests/jit runs
  * them.
  *
  * A record is the length of a JSON line, the line, then the module, its text, memory before, memory
- * after. Groups are made here rather than from graphs, so that operands have any strides: permuted,
- * flipped, broadcast, with gaps. Buffers lie end to end up to the memory's last byte, with poison
- * between them, so a byte too many is a difference or a trap. */
+ * after. Groups are made directly and not from graphs, so that operands can have any strides: permuted,
+ * flipped, broadcast, with gaps. Buffers fill the memory up to its last byte, with poison between them,
+ * so an access of one byte too many shows as a difference or a trap. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,14 +2,15 @@
  * by graph/reference.c in three ways.
  *
  *   narrow    in the program's dtypes
- *   wide      with float64 in place of float32: how far narrow is off shows how well the program is
- *             conditioned at these numbers
- *   shaken    wide, every rounding op's result moved at random by what float32 would have rounded
+ *   wide      with float64 in place of float32: the distance of narrow from it shows how well the
+ *             program is conditioned at these numbers
+ *   shaken    wide, with the result of every rounding op moved at random by as much as float32 would
+ *             have rounded
  *
  * A result of a compiled program is right if it has narrow's bits, or is about as near to wide as
- * narrow is, or as near as shaken ones are. No tolerance is fixed: an element that no rounding can
- * move has to be exact. Derivatives are judged against differences of the wide function, so a wrong
- * rule shows although all engines share it. */
+ * narrow is, or as near as shaken results are. There is no fixed tolerance: an element that no rounding
+ * can move has to be exact. Derivatives are judged against differences of the wide function, so a wrong
+ * rule is seen although all engines share it. */
 #ifndef SN_TESTS_JUDGE_H
 #define SN_TESTS_JUDGE_H
 

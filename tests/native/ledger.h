@@ -1,10 +1,10 @@
-/* ledger.h - the one allocator of the native tests, and the environment of what stands below the
- * public API: it counts, poisons and can be told to fail.
+/* ledger.h - the one allocator of the native tests, and the environment for tests below the public
+ * API: it counts, poisons and can be told to fail.
  *
- * It hands out blocks of exactly the requested size, so that AddressSanitizer sees every byte too
- * many. Fresh memory is 0xff - NaN as floats, not 0 or 1 as bools - and freed memory 0xdd, so that
- * nothing relies on zeroes or on what lay there before. To valgrind, if it is there, fresh memory
- * is still undefined. */
+ * It returns blocks of exactly the requested size, so that AddressSanitizer sees an access of one byte
+ * too many. Fresh memory is 0xff - NaN as floats, neither 0 nor 1 as bools - and freed memory 0xdd, so
+ * that nothing relies on zeros or on old contents. For valgrind, if it runs, fresh memory is still
+ * undefined. */
 #ifndef SN_TESTS_LEDGER_H
 #define SN_TESTS_LEDGER_H
 

@@ -1,7 +1,7 @@
-/* math_reference.h - what the functions of the op table mean, written a second time on purpose in
+/* math_reference.h - the meanings of the functions of ops.def, written a second time on purpose in
  * plain C, in double (to judge float32) and long double (to judge float64); and the distance of a
- * result from its exact value in ULP. Functions that no instruction computes must have a meaning
- * (test_math.c); a row of words alone may do without. */
+ * result from its exact value in ULP. A function that is more than instructions must have a meaning
+ * (test_math.c); a row that consists of words alone need not. */
 #ifndef SN_TESTS_MATH_REFERENCE_H
 #define SN_TESTS_MATH_REFERENCE_H
 

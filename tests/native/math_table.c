@@ -1,5 +1,5 @@
-/* math_table.c - how far Sinter's functions are from the exact results, and whether that is within
- * the ULP their rows of ops.def state.
+/* math_table.c - measures how far Sinter's functions are from the exact results, and whether that is
+ * within the ULP that their rows of ops.def state.
  *
  * math_table --names prints the functions. math_table STEP FUNCTION prints a line of
  * docs/accuracy.md: float32 over every STEP-th of all 2^32 arguments (of two arguments as many
@@ -7,7 +7,7 @@
  *
  * scripts/accuracy.mjs makes the document from these lines.
  *
- * Exact means: the meanings of math_reference.h in double for float32, in long double for
+ * The exact results are those of math_reference.h, in double for float32 and in long double for
  * float64. */
 #include "math_rows.h"
 

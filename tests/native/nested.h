@@ -1,12 +1,12 @@
-/* nested.h - random programs with control flow in control flow, and the same without: loops written out round by round,
- * choices as selects. What is written out has no regions, so the judge evaluates it op by op (judge.h), and the program
- * with loops is right if its results are near that.
+/* nested.h - random programs with nested control flow, and the same programs without: loops unrolled round by round, choices
+ * as selects. An unrolled program has no regions, so the judge evaluates it op by op (judge.h), and the program with loops
+ * is right if its results are near that.
  *
  * A program is a block of steps over a few arguments. A step is one of author.h's, or a scan, a while or a cond, whose
  * regions are blocks again, over some values from outside (captures), the carries and the slices. A step's numbers are its
  * own, so what a region makes is the same in every round, and a failing program shrinks by leaving steps out.
  *
- * Around it stands a transform: gradients, tangents, examples at once, and those of each other. */
+ * The program is the argument of a transform: gradients, tangents, vmap, and combinations of these. */
 #ifndef SN_TESTS_NESTED_H
 #define SN_TESTS_NESTED_H
 

@@ -1,5 +1,5 @@
-/* op_cases.h - what the tests that walk the op table draw from: contexts, shapes, values, and how
- * results are compared. Everything about an op comes from its row of ops.def. */
+/* op_cases.h - what tests of all ops of ops.def draw from: contexts, shapes, values, and how results
+ * are compared. Everything about an op comes from its row of ops.def. */
 #ifndef SN_TESTS_OP_CASES_H
 #define SN_TESTS_OP_CASES_H
 

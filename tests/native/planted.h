@@ -1,4 +1,4 @@
-/* planted.h - faults of lowering that are put into a compiled program, for the judge to see. */
+/* planted.h - plants faults of lowering into a compiled program, which the judge has to see. */
 #ifndef SN_TESTS_PLANTED_H
 #define SN_TESTS_PLANTED_H
 

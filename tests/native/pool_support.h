@@ -1,5 +1,5 @@
 /* pool_support.h - what tests of the pool and of its driver share: pools, units that count, a
- * victim. A function plays death by marking its own worker dead and returning without having done
+ * victim. A function simulates death by marking its own worker dead and returning without having done
  * its work, like a worker whose kernel has trapped. */
 #ifndef SN_TESTS_POOL_SUPPORT_H
 #define SN_TESTS_POOL_SUPPORT_H

@@ -1,5 +1,5 @@
-/* processes.h - a step that is loaded for several processes: threads of this one, each with a context of its own, which
- * meet at each exchange and copy from each other. */
+/* processes.h - loads a step for several processes, which are threads here, each with a context of its own. They meet at each
+ * exchange and copy from each other. */
 #ifndef PROCESSES_H
 #define PROCESSES_H
 

@@ -1,8 +1,8 @@
 /* recipes.c - a recipe is a list of steps, each with a seed of its own. A step names its operands
  * by the steps that made them, and takes the next earlier one in place of a step that is dropped.
  * So a recipe stays valid when steps are dropped, and a failing one shrinks by dropping what it
- * does not need. Sums and products take whole numbers between -4 and 4 and are exact, so one order
- * is as good as another. */
+ * does not need. Sums and products take integers between -4 and 4 and are exact, so their order does
+ * not matter. */
 #include "recipes.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* recipes.h - random valid programs of up to 40 steps, each made from a seed; compiled or eager,
- * with passes on and off, against the reference interpreter: equal bits of every output. */
+/* recipes.h - random valid programs of up to 40 steps, each made from a seed. They run compiled or eager,
+ * with passes on and off, against the reference interpreter: every output has to have equal bits. */
 #ifndef SN_TESTS_RECIPES_H
 #define SN_TESTS_RECIPES_H
 

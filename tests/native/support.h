@@ -1,5 +1,5 @@
-/* support.h - what the tests of the core share besides the fixture: expected errors, and short ways
- * to write tensors. */
+/* support.h - what the tests of the core share besides the fixture: checks of expected errors, and short
+ * ways to write tensors. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 

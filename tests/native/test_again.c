@@ -1,5 +1,5 @@
-/* test_again.c - what is in memory between kernels: which values their readers make again instead,
- * and which maps share a pass. */
+/* test_again.c - which values are in memory between kernels, which ones their readers recompute
+ * instead, and which maps share a pass. */
 #include "graph_support.h"
 
 #define UNARY(op, x) sn_build_unary(&l.b, SN_OP_##op, x)

@@ -1,5 +1,5 @@
-/* test_api.c - misuse of the public API: each is a typed error that names the op and the shapes,
- * and what existed before keeps working. Then values and scopes as the header promises them. */
+/* test_api.c - misuse of the public API: each case is a typed error that names the op and the shapes,
+ * and existing tensors keep working. Then values and scopes, as the header promises them. */
 #include "api_support.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_arrange.c - functions that exchange, add, turn, repeat and join axes, products that are made
- * of them, and tensors of numbers, through the public API: shapes, values, refusals and their
+/* test_arrange.c - functions that exchange, add, flip, repeat and join axes, products composed of
+ * them, and functions that create tensors, through the public API: shapes, values, errors and their
  * texts. */
 #include "api_support.h"
 

@@ -1,6 +1,6 @@
 /* test_axis.c - the ops along one axis (gather, scatter, sort, scan) against the reference: equal
- * bits for every axis of every shape, every dtype, views, indices that repeat, count from the end
- * and lie outside, NaN and ties in sorts; and the same on 1 to 4 threads. */
+ * bits for every axis of every shape, every dtype, views, indices that repeat, that count from the end
+ * or are out of range, NaN and ties in sorts; all on 1 to 4 threads. */
 #include "case_support.h"
 #include "twin.h"
 

@@ -1,10 +1,10 @@
-/* test_bits.c - the computations of tests/bits have the bits that its files say, for any number of
+/* test_bits.c - the computations of tests/bits have the bits that its files record, for any number of
  * threads and on every instruction set of this machine.
  *
  *   test_bits plain    prints a new plain.txt, and `fused` a new fused.txt: see bits/bits.h
  *
- * A hostile build cuts sums in other pieces: it only compares several threads with one. Where few cases are asked for,
- * instruction sets take turns: the machine's own has every computation, of the others each has a share. */
+ * A hostile build cuts sums into other pieces, so it only compares several threads with one. If few cases are asked for, the
+ * machine's own instruction set runs every computation, and each of the others a share of them. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

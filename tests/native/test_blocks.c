@@ -1,6 +1,6 @@
-/* test_blocks.c - ops of quantised blocks have the bits of the reference for every kind, size, number of threads and
- * instruction set, of views, of numbers that are not finite and of any bytes; their gradients are those of the product with the numbers of
- * the blocks. js/test/blocks.test.mjs judges the reference. */
+/* test_blocks.c - ops on quantised blocks have the bits of the reference for every kind, size, number of threads and
+ * instruction set, for views, for numbers that are not finite and for any bytes. Their gradients equal those of the product
+ * with the dequantised numbers. js/test/blocks.test.mjs tests the reference. */
 
 #include <math.h>
 #include <stdlib.h>

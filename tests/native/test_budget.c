@@ -1,6 +1,6 @@
-/* test_budget.c - programs whose arena keeps within a budget: values made again have the bits that
- * they had, a program that fits is not changed, and what cannot fit says how far it got. Random
- * programs within budgets are test_fuzz_graph's. */
+/* test_budget.c - programs whose arena stays within a budget: recomputed values have the same bits, a
+ * program that fits is not changed, and the error for one that cannot fit says how small it got. Random
+ * programs within budgets are in test_fuzz_graph. */
 #include <stdio.h>
 
 #include "api_support.h"

@@ -1,5 +1,5 @@
-/* test_cc.c - kernels made by the machine's compiler: the bits of the strip VM, and whatever can go wrong with a compiler
- * or with what is kept on disk. Programs run twice: interpreted, and once their code is there. */
+/* test_cc.c - kernels compiled by the machine's compiler: they have the bits of the strip VM; and all that can go wrong with
+ * a compiler or with the cache on disk. Programs run twice: interpreted, and again when their code is ready. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

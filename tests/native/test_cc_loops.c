@@ -1,5 +1,5 @@
-/* test_cc_loops.c - loops over tiny tensors as one function each, made by the machine's compiler: the bits of the kernels
- * that they stand for, every instruction that they may be printed in, and when they are used. */
+/* test_cc_loops.c - loops over tiny tensors, each compiled as one function by the machine's compiler: they have the bits of
+ * the kernels that they replace; every instruction of which they may consist; and when they are used. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

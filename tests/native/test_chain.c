@@ -1,5 +1,5 @@
-/* test_chain.c - groups that go together through blocks of rows: they have the bits of the same
- * groups one by one, for any sizes, views and threads; attention takes one kernel and little
+/* test_chain.c - chains, groups that go together through blocks of rows: they have the bits of the same
+ * groups run one by one, for any sizes, views and threads; attention is one kernel and takes little
  * memory. */
 #include "support.h"
 

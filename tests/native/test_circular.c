@@ -1,6 +1,6 @@
-/* test_circular.c - sine, cosine and tangent of float64 arguments of any size: the hard ones of
- * tests/golden/circular.h against values of many digits, samples of every exponent against long
- * double, and lanes on both sides of the switch to the reduction for large arguments. */
+/* test_circular.c - sine, cosine and tangent of float64 arguments of any magnitude: the hard arguments of
+ * tests/golden/circular.h against values with many digits, samples of every exponent against long
+ * double, and vectors with lanes on both sides of the switch to the reduction for large arguments. */
 #include "math_rows.h"
 
 #include <setjmp.h>

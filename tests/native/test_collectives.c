@@ -1,5 +1,5 @@
 /* test_collectives.c - ops between processes: in one process against plain loops; and a step that is loaded for several
- * processes, threads of this one that exchange by copying, against the same step in one. */
+ * processes (here threads that exchange by copying) against the same step in one process. */
 #include <math.h>
 
 #include "api_support.h"

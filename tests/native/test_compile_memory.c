@@ -1,5 +1,5 @@
-/* test_compile_memory.c - the memory that the compiler takes per node of a graph, measured with two
- * graphs of the same form, so that what every compilation takes does not count. */
+/* test_compile_memory.c - the memory that the compiler takes per node of a graph, measured as the difference
+ * of two graphs of the same form, so that the fixed cost of a compilation does not count. */
 #include "support.h"
 
 enum { FEW = 2000, MANY = 6000, MOST_BYTES = 2048 };

@@ -1,7 +1,7 @@
-/* test_compose.c - functions made of products, through the public API, against plain loops: the
- * values of attention with every kind of mask, epilogues over products of many tiles, and divisions
- * by a deviation. Numbers are below 1 and sums have k terms, so an error is below (8 + log2 k)
- * 2^-24 k. */
+/* test_compose.c - functions composed of products, through the public API, against plain loops:
+ * attention with every kind of mask, epilogues over products of many tiles, and divisions by a standard
+ * deviation. Numbers are below 1 in magnitude and sums have k terms, so errors are below
+ * (8 + log2 k) 2^-24 k. */
 #include <math.h>
 
 #include "api_support.h"

@@ -1,5 +1,5 @@
-/* test_compute_nodes.c - the functions of math/ computed node by node, as WebAssembly does it where
- * there is no emitted code, have the bits of the reference: every row that is one, plain and fused,
+/* test_compute_nodes.c - the functions of math/ computed node by node, as WebAssembly does if there is
+ * no emitted code, have the bits of the reference: every row that is such a function, plain and fused,
  * on all pairs of special values and on random bits, over a strip that ends within a vector. */
 #include <math.h>
 #include <setjmp.h>

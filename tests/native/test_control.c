@@ -1,4 +1,4 @@
-/* test_control.c - loops and conditions through the public API, against the same written out. */
+/* test_control.c - loops and conditions through the public API, against the same computation unrolled. */
 #include <math.h>
 
 #include "api_support.h"

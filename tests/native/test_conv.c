@@ -1,5 +1,5 @@
 /* test_conv.c - convolution and pooling against plain loops, over random configurations, with the
- * gradients of every input; and refusals with their texts. */
+ * gradients of every input; and errors with their texts. */
 #include <math.h>
 #include <stdio.h>
 

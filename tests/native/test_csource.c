@@ -1,4 +1,4 @@
-/* test_csource.c - programs of every kind of kernel as C: a C compiler takes all of them without a
+/* test_csource.c - programs with every kind of kernel as C source: a C compiler accepts them without a
  * warning, and the result computes what the program computes. */
 #include <dlfcn.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_custom.c - checkpoints and functions with a derivative of their own, through the public API of C. */
+/* test_custom.c - checkpoints and functions with custom derivatives, through the public C API. */
 #include "api_support.h"
 
 static sn_tensor *scalar(float x) { return sn_from_data(f.ctx, SN_F32, 0, NULL, &x); }

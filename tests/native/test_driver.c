@@ -1,5 +1,5 @@
-/* test_driver.c - the pool's driver: jobs run in order, each once, on whichever thread; and a
- * thread dies at each point. */
+/* test_driver.c - the pool's driver: jobs run in order, each once, on whichever thread; also if a
+ * thread dies, at each possible point. */
 #define _GNU_SOURCE 1
 
 #include "pool_support.h"

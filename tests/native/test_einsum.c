@@ -1,6 +1,6 @@
-/* test_einsum.c - einsum against plain loops over all letters, in long double, which parse the spec
- * on their own. Bound: |error| <= (8 n + log2 terms) eps sum |terms| for n operands;
- * integers exactly, modulo 2^32. Then gradients. */
+/* test_einsum.c - einsum against plain loops over all letters, in long double, with a parser of their
+ * own for the spec. Bound: |error| <= (8 n + log2 terms) eps sum |terms| for n operands;
+ * integers are exact, modulo 2^32. Then gradients. */
 #include <math.h>
 #include <stdio.h>
 

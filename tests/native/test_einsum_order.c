@@ -1,5 +1,5 @@
-/* test_einsum_order.c - what einsum refuses, in which order it multiplies, and how many kernels it
- * takes. */
+/* test_einsum_order.c - errors of einsum, the order in which it multiplies, and the number of kernels
+ * that it takes. */
 #include <math.h>
 
 #include "einsum_cases.h"

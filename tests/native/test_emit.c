@@ -1,5 +1,5 @@
-/* test_emit.c - the assembler for WebAssembly: golden bytes, the edges of LEB128, text, and misuse,
- * which its check reports; operations that others stand for. That engines accept what it writes is tested in tests/jit. */
+/* test_emit.c - the assembler for WebAssembly: golden bytes, edge cases of LEB128, text, and misuse, which its check reports;
+ * and lane operations that are replaced by others. tests/jit tests that engines accept what it writes. */
 #include "graph_support.h"
 
 #include "jit/emit.h"

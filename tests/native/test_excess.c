@@ -1,5 +1,6 @@
-/* test_excess.c - excess precision: values of 16 bits in a product's epilogue are those of the program without casts; what
- * lies in memory, and all of a program that does not ask or is deterministic, is rounded as it is written. */
+/* test_excess.c - excess precision: 16-bit values within a product's epilogue equal those of the program without casts.
+ * Values in memory, and all values of a program that does not ask for it or is deterministic, are rounded as the program
+ * says. */
 #include <math.h>
 
 #include "api_support.h"

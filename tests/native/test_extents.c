@@ -1,4 +1,4 @@
-/* test_extents.c - free memory as a tree (base/extents.h) against a plain map of what is in use. */
+/* test_extents.c - the tree of free memory (base/extents.h) against a plain map of used memory. */
 #include "support.h"
 
 #include "base/extents.h"

@@ -1,5 +1,5 @@
-/* test_factors.c - products whose factors are stored in small dtypes: what they are read as, and that bytes have the sums of
- * int32. */
+/* test_factors.c - products whose factors are stored in small dtypes: the dtype in which they are read, and that products of
+ * bytes have the sums of int32. */
 #include "api_support.h"
 #include "graph_support.h"
 

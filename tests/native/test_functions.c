@@ -1,6 +1,6 @@
 /* test_functions.c - public functions that are compositions of several others, through the public
- * API: values worked out by hand, several results, what is refused and how. That JavaScript gets the
- * same from them its own tests show. */
+ * API: values worked out by hand, several results, errors and their texts. The tests of JavaScript
+ * show that it gets the same from them. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* test_fuse.c - graphs cut into kernels: how many, of which kind, with which bodies, and why an
- * edge was cut. The numbers are asserted so that fusion cannot get worse unnoticed. */
+/* test_fuse.c - graphs cut into kernels: how many there are, of which kind, with which bodies, and why
+ * an edge was cut. The numbers are asserted so that fusion cannot get worse unnoticed. */
 #include "graph_support.h"
 
 /* ---- counts ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* test_graph.c - the IR: equal nodes are one, the printed forms, the grammar with the text of every
- * refusal, and a verifier that finds what is planted. */
+ * error, and a verifier that finds planted faults. */
 #include "graph_support.h"
 
 #include <math.h>

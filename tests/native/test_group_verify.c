@@ -1,5 +1,5 @@
-/* test_group_verify.c - groups hold what their nodes hold: no shape gets into a row group that it
- * cannot lower, and the verifier finds faults planted in groups. */
+/* test_group_verify.c - no graph gets into a row group that cannot lower it, and the verifier of groups
+ * finds planted faults. */
 #include "graph_support.h"
 
 #define UNARY(op, x) sn_build_unary(&l.b, SN_OP_##op, x)

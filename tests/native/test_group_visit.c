@@ -1,5 +1,5 @@
-/* test_group_visit.c - the walk over a group's operands (fuse/group_visit.h) meets each of them
- * once, of every kind, and says what it is for and over which index space. */
+/* test_group_visit.c - the walk over a group's operands (fuse/group_visit.h) meets each operand of every
+ * kind once, and says what it is for and over which index space. */
 #include "fuse/group_visit.h"
 #include "graph_support.h"
 #include "kernels/schedule.h"

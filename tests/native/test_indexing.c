@@ -1,6 +1,6 @@
 /* test_indexing.c - take, scatter, sort and cumulative sums through the public API: shapes, values,
- * refusals and their texts; and that indexing needs no copies. test_axis.c compares the kernels
- * with the reference. */
+ * errors and their texts; and that indexing needs no copies. test_axis.c compares the kernels with the
+ * reference. */
 #include "api_support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_inspect.c - what a recorded program says about itself, and switches of single programs. */
+/* test_inspect.c - what a recorded program tells about itself, and options of single programs. */
 #include "api_support.h"
 
 static sn_program *compile_recorded(sn_tensor *x, sn_tensor *y, sn_program_options options) {

@@ -1,5 +1,5 @@
-/* test_judge.c - random programs as users write them, values and gradients, against the judge;
- * test_judge_faults.c tests that one.
+/* test_judge.c - random programs as users write them, values and gradients, against the judge.
+ * test_judge_faults.c tests the judge.
  *
  *   SINTER_TEST_SEED=<printed on failure> test_judge    that program first
  *   SINTER_TEST_PROGRAMS=1000000 test_judge             as many programs; npm test -- million */

@@ -1,5 +1,5 @@
-/* test_judge_faults.c - the judge of random programs itself: faults that are planted into programs, and wrong rules of
- * derivatives, are seen by it. The programs and their judging are those of test_judge.c. */
+/* test_judge_faults.c - tests the judge of random programs: it has to see faults that are planted into programs, and wrong
+ * derivative rules. The programs and the judge are those of test_judge.c. */
 #include "planted.h"
 #include "tensor/tensor.h"
 #include "written.h"

@@ -1,11 +1,11 @@
 /* test_jvp.c - forward mode on every op, in float64, at a random point x along random directions v:
  *
  *   J v                      against (f(x + h v) - f(x - h v)) / 2 h, element by element
- *   <u, J v> = <J^T u, v>    to 1e-12 of the sum of what is added
+ *   <u, J v> = <J^T u, v>    to 1e-12 of the sum of the terms' magnitudes
  *   second derivatives       jvp of vjp and jvp of jvp against such differences of vjp and jvp; vjp
  *                            of jvp against jvp of vjp, as both are (d/dx u^T J) v
  *
- * So only f itself judges from outside. */
+ * So f itself is the only reference. */
 #include "case_support.h"
 #include "derivative_cases.h"
 

@@ -1,6 +1,6 @@
-/* test_lookup.c - gathers that are loads of the kernels that read them (fuse/lookup.c): which ones
- * are, and that they have the bits of the reference for every dtype, axis and view, with indices
- * that repeat, count from the end and lie outside. */
+/* test_lookup.c - gathers that become loads of the kernels that read them (fuse/lookup.c): which ones
+ * do, and that they have the bits of the reference for every dtype, axis and view, with indices that
+ * repeat, count from the end or are out of range. */
 #include "graph_support.h"
 #include "twin.h"
 

@@ -1,7 +1,7 @@
-/* test_math.c - the functions of the op table against their exact meanings, within the ULP their
- * rows state; their special values; vectors against scalars; and docs/accuracy.md, which has to
- * name each. float32: one argument out of each 256 neighbours, over all bit patterns; math_table
- * runs all of them. */
+/* test_math.c - the functions of ops.def against their exact meanings, within the ULP that their rows
+ * state; their special values; vectors against scalars; and docs/accuracy.md, which has to name each
+ * function. For float32 it tests one of each 256 neighbouring bit patterns; math_table tests all of
+ * them. */
 #include "math_rows.h"
 #include "op_cases.h"
 

@@ -1,6 +1,6 @@
 /* test_meaning.c - the scalar reference, with which everything else is compared, against the
- * meanings of math_reference.h: every row that has one, in the next wider type, within the ULP that
- * its row states, on its domain and on all special values. */
+ * meanings of math_reference.h: every row with such a meaning, in the next wider type, within the ULP
+ * that the row states, on its domain and on all special values. */
 #include "math_reference.h"
 #include "op_cases.h"
 

@@ -1,5 +1,5 @@
-/* test_nested.c - random programs with control flow in control flow, compiled, at once and as C, against the same written
- * out and judged op by op.
+/* test_nested.c - random programs with nested control flow, compiled, eager and as C source, against the same programs
+ * unrolled and judged op by op.
  *
  *   SINTER_TEST_SEED=<printed on failure> test_nested    that program first
  *   SINTER_TEST_PROGRAMS=100000 test_nested              as many programs */

@@ -1,5 +1,5 @@
-/* test_nests.c - axes made of several dims: nests themselves, and matrix products whose rows,
- * columns and k are nests of any strides, which have the bits of a product of plain copies. */
+/* test_nests.c - axes that consist of several dims: nests themselves, and matrix products whose rows,
+ * columns and k are nests of any strides, which have the bits of a product of contiguous copies. */
 #include "op_cases.h"
 #include "support.h"
 

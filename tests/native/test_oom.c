@@ -1,7 +1,7 @@
-/* test_oom.c - memory fails at every single allocation, once and from then on, through the public
- * API, and through compiling in slices.
+/* test_oom.c - every single allocation fails, once or from then on, through the public API and when
+ * compiling in slices.
  *
- * A scenario makes tensors, asks for values, and gives everything back, whether it succeeds or not.
+ * A scenario makes tensors, asks for values, and releases everything, whether it succeeds or not.
  * It runs with allocation k failing, k = 0, 1, 2 ... until it succeeds untouched, on a fresh
  * context and on one that has run it before. After every failure: the error is SN_ERR_MEMORY, no
  * tensor is left, not a byte more is in use than before, and the same scenario then gives the same

@@ -1,6 +1,6 @@
-/* test_op_facts.c - what the table says of ops is true: every fact that rewrites and kernels rely
- * on (ops.h), against the scalar reference on special values and what lies between them; and
- * attributes are what their kinds say. */
+/* test_op_facts.c - what ops.def says of ops is true: every fact on which rewrites and kernels rely
+ * (ops.h), against the scalar reference on special values and values between them; and attributes are
+ * what their kinds say. */
 #include <math.h>
 
 #include "support.h"

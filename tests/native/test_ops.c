@@ -1,7 +1,7 @@
-/* test_ops.c - every op of the table, compiled, against the scalar reference: equal bits for every
- * dtype it takes, over shapes of all ranks, special values, broadcasting, views, every pass off,
- * and 1 to 4 threads. The cases come from the rows; a new row is tested without a line here. Sums
- * and products of matrices, whose order is the kernel's own, are in test_sums.c. */
+/* test_ops.c - every op of ops.def, compiled, against the scalar reference: equal bits for every dtype
+ * that it takes, over shapes of all ranks, special values, broadcasting, views, every pass off, and
+ * 1 to 4 threads. The cases come from the rows, so a new row is tested without a line here. Sums and
+ * matrix products, which add in the kernel's own order, are in test_sums.c. */
 #include "case_support.h"
 #include "kernels/strip.h"
 #include "twin.h"

@@ -1,6 +1,6 @@
-/* test_packed.c - weights that stay packed from call to call: that they do, shown by spoiling the
- * packed form and finding the fault in the next result, and that no other contents are ever
- * mistaken for them.
+/* test_packed.c - weights that stay packed from call to call. That they do is shown by spoiling the
+ * packed form and finding the fault in the next result. Other contents must never be mistaken for
+ * them.
  *
  * Results are compared, bit for bit, with those of a context that has never met the weights. */
 #include <string.h>

@@ -1,5 +1,5 @@
-/* test_parts.c - the gradient of a tensor that is read slice by slice: as text, in numbers of
- * nodes, and with each allocation failing. Its values: test_grad.c. */
+/* test_parts.c - the gradient of a tensor that is read slice by slice: its text, its number of nodes,
+ * and each allocation failing. test_grad.c tests its values. */
 #include "graph_support.h"
 
 

@@ -1,5 +1,5 @@
 /* test_passes.c - every pass alone, on printed IR: what it rewrites, and what it must leave alone
- * because an IEEE value would change. Then, with all of them off, the same bits come out. */
+ * because an IEEE value would change. Then: programs have the same bits with all passes off. */
 #include "graph_support.h"
 
 #include <math.h>

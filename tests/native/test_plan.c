@@ -1,4 +1,4 @@
-/* test_plan.c - offsets in one arena: best-fit blocks against a plain model, reuse, in place,
+/* test_plan.c - places in one arena: best-fit blocks against a plain model, reuse, in-place and
  * donated memory, and a checker that finds planted overlaps. */
 #include <stdio.h>
 

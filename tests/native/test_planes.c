@@ -1,5 +1,5 @@
-/* test_planes.c - the pass planes: which loops it cuts, as text of the IR, and that values and derivatives of random loops
- * over arrays of structs have the same bits with it and without. */
+/* test_planes.c - the pass `planes`: the loops whose carries it splits, as text of the IR; and that values and derivatives of
+ * random loops over arrays of structs have the same bits with and without it. */
 #include <math.h>
 #include <stdio.h>
 

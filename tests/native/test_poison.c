@@ -1,6 +1,6 @@
 /* test_poison.c - memory filled with NaN before it is written (run/poison.h): right programs give
- * the same bits, and faults planted into the kernels of a program, which hide behind what lay in
- * memory from the run before, show as NaN. */
+ * the same bits; faults planted into a program's kernels, which the contents of memory from the previous
+ * run would hide, show as NaN. */
 #include "api_support.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_prelude.c - what of a program depends on captured tensors alone runs once: how many kernels a
- * call has, the bits of the results, and whose memory it is. */
+/* test_prelude.c - the part of a program that depends on captured tensors alone runs once: how many
+ * kernels a call has, the bits of the results, and who owns their memory. */
 #include "api_support.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_program.c - the right and wrong use of compiled programs: their arguments, donated memory
- * and who may still see it, what they return. */
+/* test_program.c - right and wrong use of compiled programs: their arguments, donated memory and who may
+ * still read it, and what they return. */
 #include "api_support.h"
 #include "tensor/program.h"
 

@@ -1,6 +1,6 @@
-/* test_ragged.c - sums of bags of rows (kernels/kernel_ragged.c), which have the bits of the
- * reference for every dtype, view and number of threads, wherever bags end; and scatters by
- * captured indices, which become such sums (tensor/gather_sums.c) and keep their bits. */
+/* test_ragged.c - sums of bags of rows (kernels/kernel_ragged.c) have the bits of the reference for every
+ * dtype, view and number of threads, wherever bags end; and scatters by captured indices, which become
+ * such sums (tensor/gather_sums.c), keep their bits. */
 #include "graph_support.h"
 #include "twin.h"
 

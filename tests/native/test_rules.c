@@ -1,6 +1,6 @@
-/* test_rules.c - every rule of the passes, a row each: what it makes, as an expression, and that
- * the reference gives the same bits before and after, on all pairs of special values. Then random
- * graphs through each pass alone and through all of them, and what the passes make of gradients. */
+/* test_rules.c - every rule of the passes, with a row each: the expression that it makes, and that the
+ * reference gives the same bits before and after on all pairs of special values. Then random graphs
+ * through each pass alone and through all of them, and what the passes make of gradients. */
 #include "graph_support.h"
 #include "op_cases.h"
 

@@ -1,5 +1,5 @@
-/* test_saved.c - programs as bytes: what comes back has equal bits, here and in another process;
- * what is damaged is an error.
+/* test_saved.c - programs saved as bytes: a loaded program gives equal bits, here and in another process;
+ * loading damaged bytes is an error.
  *
  *   SINTER_TEST_DAMAGES=1000000 test_saved     as many damaged programs
  *   test_saved FILE                            the other process: prints the results' bits

@@ -1,6 +1,6 @@
 /* test_simulation.c - the building simulation: 20 unrolled steps of a heated floor, written with
  * scalars and with vectors of five, and its gradient. Either way a compiled call is one kernel, and
- * its numbers are those of an independent float64 evaluation. */
+ * its numbers agree with an independent float64 evaluation. */
 #include "api_support.h"
 
 #include <math.h>

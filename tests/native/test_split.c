@@ -1,5 +1,5 @@
-/* test_split.c - a state of which several processes have their parts: the bits of one process, which values are split, and
- * what travels. */
+/* test_split.c - a state that is split between several processes: it has the bits of one process; which values are split, and
+ * what is sent between processes. */
 #include <math.h>
 
 #include "api_support.h"

@@ -1,12 +1,10 @@
-/* test_sums.c - compiled reductions, matrix products and what is composed of them, against exact
- * sums.
+/* test_sums.c - compiled reductions, matrix products and compositions of them, against exact sums.
  *
  * The order of a sum is the kernel's own, so a float sum of K terms must satisfy
  *   |got - exact| <= (8 + log2 K) u sum |term|,    u = 2^-24 or 2^-53,
- * which sums in plain order miss once K is large. (Products add a few hundred terms in order: there
- * it holds for terms that are drawn independently, and operands that repeat are whole numbers.)
- * Everything else - max, min, integers, what a fused map makes of its operands - has the bits of
- * the reference. */
+ * which a sum in plain order would violate for large K. (Products add a few hundred terms in order: for
+ * these the bound holds if terms are drawn independently; operands that repeat are integers.)
+ * Everything else - max, min, integers, fused maps of the operands - has the bits of the reference. */
 #include "case_support.h"
 #include "twin.h"
 

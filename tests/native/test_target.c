@@ -1,7 +1,7 @@
-/* test_target.c - the workloads of the benchmarks and more, compiled for a device that was never
- * built: 8 buffers a kernel, 16 kB of local memory, no float64, no store of a single byte. Every
- * group keeps its limits; the CPU, which runs groups made for any target, gets the same results. So
- * it does with other costs, which make other kernels. */
+/* test_target.c - the workloads of the benchmarks and more, compiled for a device that does not exist,
+ * with 8 buffers per kernel, 16 kB of local memory, no float64 and no store of a single byte. Every
+ * group stays within its limits. The CPU, which runs groups made for any target, gives the same results,
+ * also with other costs, which lead to other kernels. */
 #include "support.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* test_threads.c - the pool: every unit once, no hang, no stale argument, and death of a thread at
- * each point. Units write plain memory on purpose: the TSan build then checks the protocol's
- * ordering, not only its counts. */
+/* test_threads.c - the pool: every unit runs once, no hang, no stale argument, and a thread that dies at
+ * each possible point. Units write plain memory on purpose, so that the TSan build checks the protocol's
+ * memory ordering and not only its counts. */
 #define _GNU_SOURCE 1
 
 #include "pool_support.h"

@@ -1,6 +1,6 @@
 /* test_tune.c - programs that tune themselves: whatever form a call runs, its results are those of a program that does not
- * tune, bit for bit, and what a program has found is kept, written and read. Which form is the quickest is not asked here:
- * that is the machine's business. Knob by knob the bits are compared in test_target.c. */
+ * tune, bit for bit; and what a program has found is kept, written and read. Which form is the quickest is not tested, since
+ * that depends on the machine. test_target.c compares the bits knob by knob. */
 #include "support.h"
 
 #include "base/format.h"

@@ -1,6 +1,6 @@
-/* test_vmap.c - vmap of every op, in float64, against a loop over the examples: each is run alone,
- * and its results stand at its place in the batch. For each case, for each choice of mapped inputs
- * and of places of the new axis:
+/* test_vmap.c - vmap of every op, in float64, against a loop over the examples: each is run alone, and
+ * its results have to be at its position in the batch. For each case, each choice of mapped inputs, and
+ * each position of the new axis:
  *
  *   vmap of f, of vjp, of jvp, of jvp of vjp, of hessian      vjp and jvp of vmap of f */
 #include "case_support.h"

@@ -1,5 +1,5 @@
-/* test_waves.c - kernels that run side by side: which ones do, that none of them touches what another writes, and that random
- * programs have their results on several threads, however small their kernels are. */
+/* test_waves.c - kernels that run concurrently: which ones do, that none of them accesses what another writes, and that random
+ * programs have the same results on several threads, however small their kernels are. */
 #include "support.h"
 #include "tensor/tensor.h"
 #include "written.h"

@@ -1,5 +1,5 @@
-/* test_wgsl.c - programs for a graphics processor, on a host that only notes what it is asked for: what shaders bind, how
- * their texts depend on constants, what memory is given back. tests/webgpu runs shaders. */
+/* test_wgsl.c - programs for a graphics processor, on a host that only records what it is asked to do: what shaders bind, how
+ * their texts depend on constants, and which memory is freed. tests/webgpu runs shaders. */
 #include "support.h"
 
 #include <stdio.h>

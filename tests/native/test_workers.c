@@ -1,6 +1,5 @@
-/* test_workers.c - many threads, one result: the same bits on any number of them and, without FMA,
- * on any instruction set; profiles that add up; and a context that is usable again after a thread
- * has been lost. */
+/* test_workers.c - the same bits on any number of threads and, without FMA, on any instruction set;
+ * profiles that add up; and a context that is usable again after a thread has been lost. */
 #define _GNU_SOURCE 1
 
 #include "support.h"

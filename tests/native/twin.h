@@ -8,7 +8,7 @@
  *   if (!twins_agree(&w, text)) fail_msg("%s", text);
  *   twins_end(&w);
  *
- * The functions broadcast and check as the public ones they call; a call that these refuse fails
+ * The functions broadcast and check like the public ones that they call; a call that these refuse fails
  * the test. */
 #ifndef SN_TESTS_TWIN_H
 #define SN_TESTS_TWIN_H

@@ -1,12 +1,12 @@
 /* written.h - random programs as users write them: a function of some tensors, its value and its
  * gradients in one program, intermediate results returned as well, gradients inside of gradients.
  *
- * A program is a list of steps, each with a seed of its own; a step names its operands by the steps
- * that made them and takes an earlier one for a step that is dropped, so a failing program shrinks.
+ * A program is a list of steps, each with a seed of its own. A step names its operands by the steps
+ * that made them, and takes an earlier one in place of a dropped step, so a failing program can shrink.
  * It is written twice:
  *
  *   as used   some arguments are the same tensor twice, or constants: what the compiler gets
- *   apart     each argument is an input of its own, equal nodes are not made one: what is judged
+ *   apart     each argument is an input of its own, and equal nodes stay apart: what is judged
  *
  * The judge is judge.h's: the reference, op by op, in float32 and float64, and differences. */
 #ifndef SN_TESTS_WRITTEN_H
