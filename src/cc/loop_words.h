@@ -167,7 +167,7 @@ TWO(i32x4_max_s, X_ISEL(X_ILT(i, j), j, i))
 TWO(i8x16_ne, (vu8)i != (vu8)j)
 ONE(i32x4_trunc_sat_f32x4_s, sn_vi32_from_vf32(a))
 ONE(f32x4_convert_i32x4_s, X_TOF(i))
-#include "math/words.h" /* removes them */
+#include "math/words.h" /* removes the words */
 
 WORD v128 f32x4_relaxed_madd(v128 a, v128 b, v128 c) {
   return (v128)sn_vf32_fused_madd((vf32)a, (vf32)b, (vf32)c);

@@ -2,8 +2,8 @@
  *
  * The function is described first, as a list of events in the order of writing: sections of straight-line code (each is a
  * section of vector.h), and between them the begins and ends of loops and branches. Within a section elements are nodes.
- * Elements that other sections read are kept in registers. What a scan takes apart or stacks is in memory, where pointers
- * walk over it. A section sets registers when all of it has been computed, so carries keep their old values until then. */
+ * Elements that other sections read are kept in registers. Stacks that a scan slices or builds are in memory, where pointers
+ * walk over them. A section sets registers when all of it has been computed, so carries keep their old values until then. */
 #include "fuse/group_visit.h"
 #include "jit/access.h"
 #include "jit/lower_kernel.h"

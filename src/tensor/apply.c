@@ -196,7 +196,7 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   type.dtype = dtype;
   const bool constant = x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant;
   if (sn_is_number(x) || (constant && !sn_dtype_is_small(dtype))) {
-    const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
+    const double value = sn_attr_double(x->attrs[0]); /* that of a bare number has not been rounded yet */
     const int64_t bits = sn_double_attr(sn_is_number(x) ? value : sn_ref_convert(from, value));
     return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
   }

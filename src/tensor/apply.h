@@ -32,7 +32,7 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x);
 
 /* x cast to dtype; broadcast, or reshaped, to the dims of type. x itself, retained, if nothing changes. */
 sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype);
-sn_tensor *sn_recast(sn_tensor *x, sn_dtype dtype); /* takes x */
+sn_tensor *sn_recast(sn_tensor *x, sn_dtype dtype); /* releases x */
 sn_tensor *sn_as_dims(sn_tensor *x, const sn_type *type);
 sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type);
 

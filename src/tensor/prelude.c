@@ -42,7 +42,7 @@ static bool is_free(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_op_class kind = sn_op_describe(node->op)->kind;
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_MARKER ||
-      kind == SN_CLASS_CONTROL) /* its results are what there is to keep */
+      kind == SN_CLASS_CONTROL) /* it has no value itself; its results may be cut */
     return true;
   return node->op == SN_OP_astype &&
          sn_dtype_is_small(g->nodes[*sn_graph_inputs(g, id)].type.dtype);

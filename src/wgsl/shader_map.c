@@ -152,7 +152,7 @@ static sn_status several_points(sn_shader *s, int64_t each) {
   sn_shader_line(s, "}");
   for (uint32_t k = 0; k < g->n_stores; k++) {
     const uint32_t b = sn_shader_binding_of(s, g->stores[k].target.value);
-    if (fours[k]) /* behind the loop the names of the dimensions are the first point's again */
+    if (fours[k]) /* behind the loop the indices' names are those of the first point again */
       sn_shader_line(s, "b%u[(%s) >> 2u] = stored%u;", b, first_place(s, &g->stores[k].target), k);
     if (!is_packed(&g->stores[k], each)) continue;
     const int64_t per_word = 4 / (int64_t)sn_dtype_bytes(g->stores[k].target.dtype);

@@ -1,4 +1,4 @@
-/* test_group_verify.c - no graph gets into a row group that cannot lower it, and the verifier of groups
+/* test_group_verify.c - a row group takes no node whose shape it cannot lower, and the verifier of groups
  * finds planted faults. */
 #include "graph_support.h"
 
