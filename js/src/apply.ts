@@ -1,5 +1,6 @@
-// The hot path: one call into the core per op. Anything that is not a tensor becomes an address for
-// the length of the call; a number becomes a scalar that takes the dtype of what it meets.
+// The hot path: one call into the core per op. An argument that is not a tensor becomes a temporary tensor of the core for
+// the length of the call; a bare number becomes a scalar without a dtype of its own, which takes that of the operand it
+// meets.
 
 import { carry, isElsewhere, tracingFor } from './device.js';
 import { tidy } from './scope.js';
@@ -10,10 +11,10 @@ import type { DType } from './dtype.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 
-/** What is accepted wherever a tensor is. */
+/** Any argument that an op takes as a tensor: a tensor, a number or boolean, nested arrays of these, or a typed array. */
 export type TensorLike = Tensor | NestedArray | NumericArray;
 
-/** The address of an argument. To be followed by leave. */
+/** The core's address of an argument, which the caller gives back by leave(). That of a tensor is only borrowed. */
 function enter(rt: Runtime, x: TensorLike, op: string): number {
   if (x instanceof TensorClass) return x.use(op);
   if (typeof x === 'number') return rt.check(rt.exports.sinter_scalar(x));
@@ -24,7 +25,7 @@ function enter(rt: Runtime, x: TensorLike, op: string): number {
   return there;
 }
 
-/** Gives back what enter made. */
+/** Releases the temporary tensor that enter made, if it made one. */
 function leave(rt: Runtime, x: TensorLike, address: number): void {
   if (!(x instanceof TensorClass)) rt.exports.sinter_release(address);
 }
@@ -38,7 +39,7 @@ export function unary(op: number, name: string, x: TensorLike): Tensor {
   return wrap(result);
 }
 
-/** One with two. */
+/** An elementwise op with two inputs. */
 export function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
   const rt = runtime();
   if (x instanceof TensorClass) {
@@ -50,18 +51,19 @@ export function binary(op: number, name: string, x: TensorLike, y: TensorLike): 
   return withTensors(name, [x, y], (core, [a, b]) => core.sinter_binary(op, a!, b!));
 }
 
-/** One with three. */
+/** An elementwise op with three inputs. */
 export const ternary = (op: number, name: string, x: TensorLike, y: TensorLike, z: TensorLike): Tensor =>
   withTensors(name, [x, y, z], (core, [a, b, c]) => core.sinter_ternary(op, a!, b!, c!));
 
-/** Calls f with x as a tensor, or one made of it for the length of the call; f returns a new address or 0. */
+/** Calls f with x, or with a temporary tensor made of x. f returns the address of a new tensor, or 0 for the core's error. */
 export function withTensor(name: string, x: TensorLike, f: (core: Exports, t: Tensor) => number): Tensor {
   const { exports } = runtime();
   if (x instanceof TensorClass) return wrap(f(exports, x));
   return tidy(() => wrap(f(exports, asTensor(x, name))));
 }
 
-/** Calls f with x as a tensor; f returns a status, and has put the results, of these names, into the scratch block. */
+/** Calls f with x as a tensor. f returns a status of the core and leaves the addresses of its results in the scratch
+ *  block, in the order of names; they are returned under these names. */
 export const withResults = <Name extends string>(
   name: string,
   x: TensorLike,
@@ -75,8 +77,8 @@ export const withResults = <Name extends string>(
     return Object.fromEntries(names.map((each, i) => [each, made[i]])) as Record<Name, Tensor>;
   });
 
-/** Calls f with the addresses of arguments, and behind them of those that may not be given, which are 0 then; f returns
- *  a new address or 0. */
+/** Calls f with the addresses of the arguments in list, then of those in others, where 0 stands for one that is not
+ *  given. f returns the address of a new tensor, or 0. */
 export function withTensors(
   name: string,
   list: readonly TensorLike[],
@@ -100,7 +102,7 @@ export function withTensors(
   }
 }
 
-/** Calls f with the addresses of a list of arguments in the scratch block, and how many they are. */
+/** Calls f with the number of arguments in list, whose addresses lie in the scratch block. */
 export const withList = (
   name: string,
   list: readonly TensorLike[],
@@ -111,7 +113,7 @@ export const withList = (
     return f(core, addresses.length);
   });
 
-/** A tensor for an argument: itself, or a new one in the caller's scope, of the dtype if there is one. */
+/** x if it is a tensor, else a new tensor made of it, owned by the active scope; dtype: of the new tensor. */
 export function asTensor(x: TensorLike, op: string, dtype?: DType): Tensor {
   if (x instanceof TensorClass) {
     x.use(op);

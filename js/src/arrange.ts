@@ -1,4 +1,4 @@
-// Functions whose arguments are one number or several: the core is called for each, or with them all.
+// roll, split and tile: functions that take one number or several. Each is one call into the core.
 
 import { asTensor, withTensor, type TensorLike } from './apply.js';
 import { axisNumber, resolveAxis, type Axes } from './axes.js';
@@ -9,14 +9,14 @@ import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
 import { MAX_RANK } from './upload.js';
 
-/** Parts of an axis of size 0: as many as anybody wants, but no array that fills memory. */
+/** Most parts of an axis of size 0, which any number would divide: bounds the array of results. */
 const MAX_EMPTY_PARTS = 1000;
 
-/** Numbers as the core reads those of 64 bits: two words each. */
+/** Whole numbers as the core reads 64-bit ones: two words each, the lower one first. */
 const wideWords = (values: readonly number[]): number[] => values.flatMap((n) => [n, n < 0 ? -1 : 0]);
 
-/** Elements moved by shift along an axis (or several, each by its own), those that leave coming in at the
- *  other end; without an axis in row-major order. */
+/** Moves elements by shift along an axis, or along several axes, each by its own shift; those that leave at one end come
+ *  in at the other. With axis null all elements move, in row-major order. */
 export function roll(
   x: TensorLike,
   shift: number | readonly number[],
@@ -38,20 +38,20 @@ export function roll(
 
 const named = (parts: unknown): string => (Array.isArray(parts) ? shownList(parts) : shown(parts));
 
-/** The sizes of parts that make up size, or null. */
+/** The sizes of the parts of an axis; null if they do not add up to its size. */
 function partSizes(parts: number | readonly number[], size: number): readonly number[] | null {
   if (Array.isArray(parts)) {
     const sizes = parts as readonly number[];
     return sizes.every((n) => fitsInt32(n) && n >= 0) && sizes.reduce((a, b) => a + b, 0) === size ? sizes : null;
   }
-  // No more parts than elements, before a list of them is made; of no elements as many as will do for anything.
+  // The count is bounded before a list of that length is made: by size, or by MAX_EMPTY_PARTS where size is 0.
   const count = parts as number;
   const most = Math.max(size, MAX_EMPTY_PARTS);
   if (!fitsInt32(count) || count < 1 || count > most || size % count !== 0) return null;
   return new Array<number>(count).fill(size / count);
 }
 
-/** Parts along an axis (default 0): a number of equal ones, or ones of the given sizes. */
+/** Splits x along an axis (default 0) into a number of equal parts, or into parts of the given sizes. */
 export function split(
   x: TensorLike,
   parts: number | readonly number[],
@@ -71,7 +71,7 @@ export function split(
   });
 }
 
-/** x as a tile, laid reps times along each axis; new axes come in front, as in NumPy. */
+/** Repeats x reps[i] times along each axis; where there are more reps than axes, new axes come in front, as in NumPy. */
 export const tile = (x: TensorLike, reps: number | readonly number[]): Tensor =>
   withTensor('tile', x, (core, t) => {
     const counts = checkIntegers('tile', 'reps', Array.isArray(reps) ? reps : [reps], 0);

@@ -1,6 +1,6 @@
-// associativeScan: all prefixes of an associative function in a logarithmic number of steps (Blelloch 1990, Prefix sums
-// and their applications). Pairs are combined, the scan of the pairs gives every second result, and one combination more
-// the others. Plain ops on slices: no loop is left.
+// associativeScan: all prefixes under an associative function, in a logarithmic number of steps (Blelloch 1990, Prefix sums
+// and their applications). Neighbours are combined in pairs; the scan of the pairs, by recursion, is every second result,
+// and one more combination gives the others. All that is recorded is plain ops on slices, without a loop.
 
 import { resolveAxis } from './axes.js';
 import { checkFunction } from './check.js';
@@ -14,15 +14,15 @@ import { refusePromise, tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 
 export interface AssociativeScanOptions {
-  /** Default 0. */
+  /** The axis to scan along. Default 0. */
   axis?: number;
-  /** From the last to the first. Default false. */
+  /** Scans from the last element to the first. Default false. */
   reverse?: boolean;
 }
 
 const OPTIONS: OptionSchema<AssociativeScanOptions> = { axis: 'axis', reverse: 'boolean' };
 
-/** a[0], b[0], a[1], b[1] ...: a has as many as b, or one more. */
+/** Interleaves slices along axis: a[0], b[0], a[1], b[1] ... a has as many as b, or one more. */
 function interleave(a: Tensor, b: Tensor, axis: number): Tensor {
   const n = b.shape[axis]!;
   const pairs = stack([part(a, axis, 0, n), b], { axis: axis + 1 });
@@ -40,8 +40,9 @@ function sizeAlong(op: string, xs: Entered, axis: number): number {
 }
 
 /**
- * All of x0, f(x0, x1), f(f(x0, x1), x2) ... along an axis, for an associative f, which is called on many of them at once:
- * f(a, b) of two trees like xs with any number of elements along the axis.
+ * Returns x0, f(x0, x1), f(f(x0, x1), x2) ... along an axis, in the structure and the shapes of xs. f must be associative;
+ * it is called on many elements at once: f(a, b) gets two trees like xs, both with the same number of elements along the
+ * axis, and returns such a tree.
  */
 export function associativeScan<X>(
   f: (a: SlicesOf<X>, b: SlicesOf<X>) => Returned<SlicesOf<X>>,

@@ -1,4 +1,5 @@
-// Shapes' sizes; axes as users write them (one, several, negative) and as the core takes them (bits, or 0 and up).
+// Sizes of shapes; and axes, from what users write (one or several, negative ones too) to what the core takes (a mask of
+// bits, or a number).
 
 import { asTensor, type TensorLike } from './apply.js';
 import { checkIntegers, fitsInt32, NOT_GIVEN, shown } from './check.js';
@@ -13,7 +14,7 @@ export type Axes = number | readonly number[];
 /** Number of elements. */
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
 
-/** Options in whose place their axis may stand. */
+/** Reads options, in whose place the caller may give the axis alone. */
 export const axisOptions = <O extends object>(
   op: string,
   options: O | Axes | null | undefined,
@@ -23,7 +24,8 @@ export const axisOptions = <O extends object>(
   return readOptions<O>(op, options as O | undefined, schema);
 };
 
-/** 0 <= axis < rank. */
+/** The axis counted from 0, where negative ones count from the end. Throws a ShapeError for one that the shape does not
+ *  have. */
 export function resolveAxis(op: string, axis: number, shape: readonly number[], rank = shape.length): number {
   const isWhole = Number.isInteger(axis);
   const resolved = isWhole && axis < 0 ? axis + rank : axis;
@@ -33,7 +35,7 @@ export function resolveAxis(op: string, axis: number, shape: readonly number[], 
   throw new ShapeError(op, `axis ${shown(axis)} ${why}: a ${shapeText(shape)} of rank ${shape.length}, ${allowed}`, { shapes: [shape] });
 }
 
-/** Resolved axes without repetition. */
+/** The axes counted from 0, in the order given. Throws a ShapeError for one that is out of range or given twice. */
 export function resolveAxes(op: string, axes: Axes, shape: readonly number[], rank = shape.length): number[] {
   if (!Array.isArray(axes)) return [resolveAxis(op, axes as number, shape, rank)];
   if (axes.length > rank) throw new ShapeError(op, `${axes.length} axes given: a ${shapeText(shape)}`, { shapes: [shape] });
@@ -46,7 +48,7 @@ export function resolveAxes(op: string, axes: Axes, shape: readonly number[], ra
 
 const ALL_AXES = 0xffffffff;
 
-/** Bit i for axis i; all bits when no axis is named. */
+/** A mask with bit i set for axis i; all bits are set when no axis is given. */
 export function axisMask(op: string, x: TensorLike, axes: Axes | null | undefined): number {
   if (axes === null || axes === undefined) return ALL_AXES;
   const { shape } = x instanceof Tensor ? x : tidy(() => asTensor(x, op).meta);
@@ -54,19 +56,20 @@ export function axisMask(op: string, x: TensorLike, axes: Axes | null | undefine
   return resolveAxes(op, axes, shape).reduce((mask, axis) => mask | (1 << axis), 0);
 }
 
-/** An axis as the core takes it, which checks its range; x is what has it. */
+/** An axis as the core takes it, which resolves negative ones and checks their range for x. Refuses what is no 32-bit
+ *  integer. */
 export function axisNumber(op: string, x: TensorLike, axis: number): number {
   if (fitsInt32(axis)) return axis;
   return tidy(() => resolveAxis(op, axis, asTensor(x, op).shape));
 }
 
-/** The same of an axis that may be null. */
+/** As axisNumber, where null stands for all elements in row-major order. */
 export const flatAxis = (op: string, x: TensorLike, axis: number | null): number =>
   axis === null ? NOT_GIVEN : axisNumber(op, x, axis);
 
 export type PadMode = Required<PadOptions>['mode'];
 
-/** [before, after] of each axis as the core takes them: before of all axes, and after. */
+/** Widths [before, after] for each axis as words of the core: first before of all axes, then after of all axes. */
 export function widthWords(op: string, x: Tensor, widths: readonly (readonly [number, number])[]): number[] {
   if (!Array.isArray(widths) || widths.length !== x.ndim || !widths.every(Array.isArray))
     throw new ShapeError(op, `expected [before, after] for each axis: a ${shapeText(x.shape)}`, { shapes: [x.shape] });

@@ -1,12 +1,12 @@
-// Which call of a program made a value, and where it stands there. Calls are numbered and their stacks kept while
-// inspect traces; at all other times this is one comparison per tensor.
+// Which call in a program made a value, and where that call stands in the source. Calls are numbered, and their stacks
+// kept, while inspect or checkNumerics traces; at all other times this costs one comparison per tensor.
 //
-// What the core makes takes the number that is set: all since the last tensor was handed out belongs to the call that
-// hands out the next one.
+// The core marks each node that it makes with the current number. That number belongs to the call whose tensor is handed
+// out next; then noteCall keeps the call's stack and sets the next number.
 
 import { runtime } from './runtime/runtime.js';
 
-/** A place in the text of a program, from 1. */
+/** A place in the text of a program; lines and columns count from 1. */
 export interface SourcePlace {
   file: string;
   line: number;
@@ -15,20 +15,20 @@ export interface SourcePlace {
 
 export let isLooking = false;
 
-/** The stacks as the engine holds them: text is made of them only where somebody reads it. */
+/** The stacks of the calls so far, by number. Engines turn one into text only when it is read. */
 let stacks: Error[] = [];
 
-/** A call has made its tensors. */
+/** Keeps the stack of the call that hands out a tensor now, and has the core mark later nodes with the next number. */
 export function noteCall(): void {
   stacks.push(new Error());
   runtime().exports.sinter_call(stacks.length);
 }
 
-/** So deep a stack is kept, where the engine asks. */
+/** Frames kept of a stack, in engines that have Error.stackTraceLimit. */
 const FRAMES = 64;
 const engine = Error as { stackTraceLimit?: number | undefined };
 
-/** The frames that are not the package's, whose file is that of the first. */
+/** The frames outside of the package, whose file is that of the first frame; all frames if none is outside. */
 function placesOf({ stack = '' }: Error): SourcePlace[] {
   const frames = [...stack.matchAll(/(?:@|[ (])([^\s(@]+)(?: line \d+ > \w+)?:(\d+):(\d+)\)?$/gm)].map(
     ([, file, line, column]) => ({ file: file!, line: Number(line), column: Number(column) }),
@@ -37,7 +37,8 @@ function placesOf({ stack = '' }: Error): SourcePlace[] {
   return outside.length > 0 ? outside : frames;
 }
 
-/** Runs f, and returns with its result where each of its calls stands: number 0 is this one. */
+/** Runs f. Returns its result, and a function that gives the places of each call by number; number 0 is the call of this
+ *  function. */
 export function lookingAtCalls<T>(f: () => T): [T, () => SourcePlace[][]] {
   const outside = [isLooking, stacks, engine.stackTraceLimit] as const;
   const own: Error[] = [];

@@ -1,15 +1,16 @@
-// Checks of arguments that are no options: numbers, lists of numbers, functions, and what is one too many.
+// Checks of arguments that are no options: numbers, lists of numbers, functions, and arguments beyond the last parameter.
 //
-// Nothing here runs code of a value's own, so that describing a bad argument cannot fail.
+// Nothing here runs code that belongs to a bad value (a getter, toString), so that describing it in an error cannot fail.
 
 import { ShapeError, SinterError } from './errors.js';
 import { Tensor } from './tensor.js';
 import type { NumericArray } from './upload.js';
 
-/** Most that a word of the core holds, and most of a size. */
+/** The largest number that a word of the core holds, and the largest size of an axis. */
 export const MAX_INT32 = 0x7fffffff;
 
-/** Of the core: a whole number that is not given, SN_DEFAULT; no axis, but all elements in row-major order, SN_FLAT. */
+/** The core's value for a whole number that is not given (SN_DEFAULT), and for all elements in row-major order in place
+ *  of an axis (SN_FLAT). */
 export const NOT_GIVEN = -0x80000000;
 
 export function fitsInt32(value: unknown): value is number {
@@ -24,7 +25,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The name of an object's class, as far as it can be had without running code. */
+/** The name of an object's class, read without running code of the object; '' if that does not give one. */
 export function className(value: object): string {
   try {
     const prototype: unknown = Object.getPrototypeOf(value);
@@ -32,7 +33,7 @@ export function className(value: object): string {
     const name = typeof made === 'function' && Object.getOwnPropertyDescriptor(made, 'name')?.value;
     return typeof name === 'string' && /^[\w$]{1,40}$/.test(name) ? name : '';
   } catch {
-    return ''; // a proxy that does not let itself be asked
+    return ''; // a proxy whose traps throw
   }
 }
 
@@ -55,14 +56,14 @@ export const shownList = (values: ArrayLike<unknown>): string => {
   return `[${first.join(', ')}${values.length > 10 ? ', ...' : ''}]`;
 };
 
-/** A whole number from least to most, which stay within 32 bits. */
+/** Returns value if it is a whole number from least to most; both bounds are within 32 bits. Throws otherwise. */
 export function checkInteger(op: string, what: string, value: unknown, least = -MAX_INT32 - 1, most = MAX_INT32): number {
   if (fitsInt32(value) && value >= least && value <= most) return value;
   const range = least > -MAX_INT32 ? ` from ${least} ${most < MAX_INT32 ? `to ${most}` : 'on'}` : '';
   throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a whole number${range || ' within 32 bits'}`);
 }
 
-/** An array of such numbers, of the given length where there is one. */
+/** Returns values if it is an array of whole numbers from least on, with the given length if there is one. Throws otherwise. */
 export function checkIntegers(
   op: string,
   what: string,
@@ -75,25 +76,25 @@ export function checkIntegers(
   }
   if (length !== undefined && values.length !== length)
     throw new ShapeError(op, `${what} has ${values.length} entries, expected ${length}`);
-  // Not forEach, which leaves out holes.
+  // A loop, since forEach leaves out the holes of an array.
   for (let i = 0; i < values.length; i++) checkInteger(op, `${what}[${i}]`, values[i], least);
   return values as readonly number[];
 }
 
-/** Tensors in an array, at least one. */
+/** Refuses what is no array, and an empty one. */
 export function checkList(op: string, list: unknown): void {
   if (Array.isArray(list) && list.length > 0) return;
   throw new SinterError('argument', op, 'expected tensors in an array', { hint: `write ${op}([a, b])` });
 }
 
-/** The place of one of the given texts among them. */
+/** The index of value in choices; throws if it is not among them. */
 export function checkChoice(op: string, what: string, value: unknown, choices: readonly string[]): number {
   const place = choices.indexOf(value as string);
   if (place >= 0) return place;
   throw new SinterError('argument', op, `no ${what} ${shown(value)}`, { hint: `there are ${choices.join(', ')}` });
 }
 
-/** Any number; NaN and the infinities among them. */
+/** Returns value if it is a number, NaN and infinities included. Throws otherwise. */
 export function checkNumber(op: string, what: string, value: unknown): number {
   if (typeof value === 'number') return value;
   throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a number`);
@@ -104,7 +105,7 @@ export function checkFunction(op: string, f: unknown, hint = ''): void {
   throw new SinterError('argument', op, `expected a function, not ${shown(f)}`, { hint });
 }
 
-/** One number of an argument or several, as a list. */
+/** The argument numbers that an option gives, one or several, as a list. Throws for one that is no whole number from 0 on. */
 export function argumentNumbers(op: string, what: string, given: unknown): readonly number[] {
   const numbers: readonly unknown[] = Array.isArray(given) ? given : [given];
   const wrong = numbers.findIndex((n) => !fitsInt32(n) || n < 0);
@@ -114,11 +115,11 @@ export function argumentNumbers(op: string, what: string, given: unknown): reado
   });
 }
 
-/** The error of a number of an argument that a call does not have. */
+/** The error for argument number n of a call that has only count arguments. */
 export const noArgument = (op: string, n: number, count: number): SinterError =>
   new SinterError('argument', op, `there is no argument ${n}, the function was called with ${count}`);
 
-/** Refuses arguments behind the last one that counts. */
+/** Refuses arguments beyond the last parameter, unless they are undefined. */
 export function refuseExtra(op: string, extra: readonly unknown[], hint: string): void {
   for (let i = 0; i < extra.length; i++) {
     if (extra[i] !== undefined) throw new SinterError('argument', op, `${shown(extra[i])} is an argument too many`, { hint });

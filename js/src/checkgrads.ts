@@ -1,4 +1,5 @@
-// checkGrads: the derivatives of a function against differences of its values, along random directions of each argument.
+// checkGrads: compares the derivatives of a function with central differences of its values, along one pseudo-random
+// direction v of each argument.
 //
 //   forward   J v                against  (f(x + h v) - f(x - h v)) / 2 h, element by element
 //   reverse   <J^T u, v>         against  <u, these differences>
@@ -15,27 +16,29 @@ import type { Tensor } from './tensor.js';
 import { jvp, vjp } from './vjp.js';
 
 export interface CheckGradsOptions {
-  /** 1: derivatives; 2: also derivatives of these. Default 1. */
+  /** 1 checks first derivatives, 2 second ones as well. Default 1. */
   order?: number;
-  /** Default both. */
+  /** The modes of differentiation to check. Default: both. */
   modes?: readonly ('forward' | 'reverse')[];
-  /** What a derivative may be off, relative to it; default 1e-6 in float64, 1e-2 in float32, 0.1 in what is smaller. */
+  /** Largest error of a derivative relative to the difference; default 1e-6 in float64, 1e-2 in float32, 0.1 in 16-bit
+   *  floats. */
   rtol?: number;
-  /** What it may be off besides, relative to the largest value of the function and 1; default as rtol. */
+  /** Error allowed in addition, relative to the function's largest absolute value or 1, whichever is more. Defaults as
+   *  of rtol. */
   atol?: number;
 }
 
-/** A function of a list of floats that returns floats, and what these are called. */
+/** A function from floats to floats, the point x where it is checked, and what arguments and results are called in errors. */
 interface Point {
   f: (...x: Tensor[]) => Tensor[];
   x: readonly Tensor[];
   names: readonly string[];
-  /** Of the results, where they are made. */
+  /** What the results are called. */
   results: readonly string[];
 }
 
 interface Tolerance {
-  /** The distance of differences. */
+  /** h of the differences. */
   step: number;
   rtol: number;
   atol: number;
@@ -48,7 +51,7 @@ const SIZES: Readonly<Record<string, Tolerance>> = {
 };
 const SMALL: Tolerance = { step: 0.25, rtol: 0.1, atol: 0.1 };
 
-/** Numbers of both signs and size around 1, the same at every call. */
+/** Numbers of both signs, 0.5 to 1.5 in size. A seed always gives the same ones. */
 function directionOf({ size, shape, dtype }: Tensor, seed: number): Tensor {
   let state = seed;
   const numbers = Float64Array.from({ length: size }, () => {
@@ -60,7 +63,7 @@ function directionOf({ size, shape, dtype }: Tensor, seed: number): Tensor {
 
 const valuesOf = (t: Tensor): Float64Array => Float64Array.from(t.dataSync());
 
-/** The values of f with argument i moved by h v. */
+/** The values of f at x with argument i moved by h v. */
 const movedValues = ({ f, x }: Point, i: number, v: Tensor, h: number): Float64Array[] =>
   tidy(() => {
     const moved = x.map((t, k) => (k === i ? t.astype('float64').add(v.astype('float64').mul(h)).astype(t.dtype) : t));
@@ -76,7 +79,7 @@ const sum = (count: number, term: (i: number) => number): number => {
 
 interface Differences {
   slopes: Float64Array[];
-  /** Of the values, per result. */
+  /** Per result, the size that atol is relative to. */
   scales: number[];
 }
 
@@ -135,7 +138,7 @@ function checkPoint(point: Point, order: number, modes: Modes, tolerance: Tolera
   if (order > 1) for (const mode of modes) tidy(() => checkPoint(derivativeOf(point, mode), order - 1, modes, tolerance));
 }
 
-/** The derivative as a function: J v or J^T u at x. */
+/** The derivative as a function of x, for fixed directions: J v in forward mode, J^T u in reverse mode. */
 function derivativeOf(point: Point, mode: string): Point {
   const { f, x, names } = point;
   if (mode === 'forward') {
@@ -155,7 +158,7 @@ function derivativeOf(point: Point, mode: string): Point {
   };
 }
 
-/** f as a function of the floats among its arguments, giving those among its results. */
+/** f as a function of the float tensors among its arguments, which returns those among its results; the rest stays fixed. */
 function pointOf(f: (...args: unknown[]) => unknown, args: readonly unknown[]): Point {
   const given = args.map((arg) => (typeof arg === 'number' ? asTensor(arg, 'checkGrads') : arg));
   const { tensors, shape } = flatten(given, 'checkGrads', (array) => asTensor(array, 'checkGrads'));
@@ -183,9 +186,9 @@ function toleranceOf({ f, x }: Point, { rtol, atol }: CheckGradsOptions): Tolera
 const CHECK: OptionSchema<CheckGradsOptions> = { order: 'integer', modes: 'any', rtol: 'number', atol: 'number' };
 
 /**
- * Throws a SinterError that says where, if the derivatives of f at these arguments are not those of differences of its
- * values. For functions of few numbers it takes some calls of f per argument. In float64 differences are sharper by
- * far.
+ * Throws a SinterError that names the place if the derivatives of f at these arguments differ from differences of its
+ * values. Each tensor is checked along one direction, by a few calls of f whatever its size. Differences are far sharper in
+ * float64.
  */
 export function checkGrads<A extends readonly unknown[]>(
   f: (...args: A) => unknown,

@@ -1,4 +1,4 @@
-// checkpoint and saveAs: what derivatives make again instead of keeping it.
+// checkpoint and saveAs: which values derivatives compute again instead of keeping them (rematerialisation).
 
 import { checkFunction, shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -12,14 +12,14 @@ import { Tensor, wrap } from './tensor.js';
 import { isTracing } from './trace.js';
 
 export interface CheckpointOptions {
-  /** What is kept besides the arguments: nothing (the default), products of matrices and convolutions, or the values
-   *  that saveAs gave one of these names. */
+  /** The values kept for the derivative besides the arguments: none ('nothing', the default), the results of matrix
+   *  products and convolutions ('products'), or those that saveAs gave one of these names. */
   policy?: 'nothing' | 'products' | readonly string[];
 }
 
 const CHECKPOINT: OptionSchema<CheckpointOptions> = { policy: 'any' };
 
-/** In the core names are numbers. */
+/** Names -> the numbers that stand for them in the core. */
 const names = new Map<string, number>();
 
 function numberOf(op: string, name: unknown): number {
@@ -29,7 +29,7 @@ function numberOf(op: string, name: unknown): number {
   return number;
 }
 
-/** x; a checkpoint around it whose policy has the name keeps it for the derivative. */
+/** Returns x under a name: a checkpoint around it whose policy lists the name keeps its value for the derivative. */
 export function saveAs(x: Tensor, name: string): Tensor {
   if (!(x instanceof Tensor)) throw new SinterError('argument', 'saveAs', `the argument is ${shown(x)}, expected a tensor`);
   const number = numberOf('saveAs', name);
@@ -38,14 +38,14 @@ export function saveAs(x: Tensor, name: string): Tensor {
 
 type Policy = CheckpointOptions['policy'];
 
-/** Whether products are kept, and the numbers of the names that are. */
+/** What a policy keeps: products or not, and the values with these numbers. */
 function keptBy(op: string, policy: Policy): { products: boolean; kept: number[] } {
   if (Array.isArray(policy)) return { products: false, kept: policy.map((name) => numberOf(op, name)) };
   if (policy === 'nothing' || policy === 'products') return { products: policy === 'products', kept: [] };
   throw new SinterError('argument', op, `option policy is ${shown(policy)}, expected 'nothing', 'products' or names in an array`);
 }
 
-/** f of operands, as one node. */
+/** Records f of the operands as one checkpoint node; returns f's result. */
 export function whole(op: string, f: (...list: unknown[]) => unknown, operands: Entered, policy: Policy = 'nothing'): unknown {
   const { products, kept } = keptBy(op, policy);
   const { inputs, given, made } = traceCall(op, operands, f, true);
@@ -56,16 +56,16 @@ export function whole(op: string, f: (...list: unknown[]) => unknown, operands: 
   return rebuild(made.shape, results);
 }
 
-/** f as it runs where nothing is recorded. */
+/** Calls f directly, for calls outside of a trace, which no derivative can go through. */
 export function atOnce(op: string, f: (...list: unknown[]) => unknown, operands: Entered): unknown {
   const made = enter(op, returned(op, f(...(rebuild(operands.shape, operands.tensors) as unknown[]))));
   return rebuild(made.shape, typed(made));
 }
 
 /**
- * The function that computes what f computes, and whose values derivatives do not keep but make again from its
- * arguments: less memory for more time. Arguments and results are trees; what f captures is differentiated by as well.
- * Where no derivative is taken it is f itself.
+ * Returns a function that computes the same as f, but of which derivatives do not keep the intermediate values: they
+ * compute them again from the arguments, which takes less memory and more time. Arguments and results are trees of tensors.
+ * Tensors that f captures are differentiated as well. Where no derivative is taken it behaves as f.
  */
 export function checkpoint<A extends readonly unknown[], R>(
   f: (...args: A) => R,

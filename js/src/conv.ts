@@ -1,5 +1,5 @@
-// Convolution over the spatial axes of (n, spatial..., channels), and how windows lie there. Each is one call into
-// the core, which checks how windows fit.
+// Convolutions over the spatial axes of (n, spatial..., channels), and the options of windows, which pooling shares. Each
+// function is one call into the core, which checks that the windows fit.
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { fitsInt32, shown } from './check.js';
@@ -12,13 +12,14 @@ import type { Tensor } from './tensor.js';
 /** One number for all spatial axes, or one for each. */
 export type PerAxis = number | readonly number[];
 
-/** 'same': as many windows as ceil(size / stride); 'valid': none; or [before, after] for each spatial axis. */
+/** 'same' pads so that there are ceil(size / stride) windows per axis; 'valid' does not pad; or [before, after] in
+ *  elements for each spatial axis. */
 export type Padding = 'same' | 'valid' | readonly (readonly [number, number])[];
 
-/** Kinds of padding; sn_padding. */
+/** Kinds of padding by their numbers in sn_padding. */
 const PADDING = { valid: 0, same: 1, explicit: 2 } as const;
 
-/** How windows lie: the options of convolutions and pools, as far as each has them. */
+/** How windows lie: the options of convolutions and pools, each of which has some of these. */
 export interface Windows {
   strides?: PerAxis | undefined;
   padding: Padding;
@@ -31,8 +32,11 @@ export interface Windows {
   countIncludePad?: boolean;
 }
 
-/** What the core reads: strides, dilation, before, after, window (0 without one), output padding, per axis; the kind
- *  of padding as sn_padding, groups, channels first, ceil, whether padding counts. */
+/**
+ * The words that the core reads. Per spatial axis: strides, dilation, padding before, padding after, window (0 for a
+ * convolution), output padding. Then the kind of padding (sn_padding), groups, and as 0 or 1: channels first, ceil, whether
+ * padding counts.
+ */
 export function windowWords(op: string, given: Readonly<Record<string, Tensor>>, axes: number, windows: Windows): number[] {
   const { strides, padding, dilation, layout, groups = 1, window = 0, outputPadding = 0 } = windows;
   const need = (ok: boolean, what: string): void => {

@@ -1,4 +1,4 @@
-// What can be asked of the core as a whole: evaluation, memory, debug output, compiler passes.
+// Functions for the core as a whole: evaluation, memory, debug output, compiler passes.
 
 import { SinterError } from './errors.js';
 import { noticePressure } from './pressure.js';
@@ -8,7 +8,7 @@ import { flatten } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
 
-/** Computes tensors (also in nested arrays and objects), all in one program. */
+/** Computes the tensors in these trees, all in one program, before it returns. */
 export function evaluate(...trees: unknown[]): void {
   const rt = runtime();
   const { tensors } = flatten(trees, 'eval');
@@ -17,7 +17,8 @@ export function evaluate(...trees: unknown[]): void {
   noticePressure(rt);
 }
 
-/** As evaluate, by the workers or in turns of this thread; a failure is told of where a value is read. */
+/** As evaluate, without blocking: the workers compute, or without them this thread in slices between turns of its event
+ *  loop. A failed run is reported where a value is read. */
 export async function evaluateAsync(op: string, tensors: readonly Tensor[]): Promise<void> {
   const rt = runtime();
   rt.send(tensors.map((t) => t.read(op)));
@@ -26,18 +27,19 @@ export async function evaluateAsync(op: string, tensors: readonly Tensor[]): Pro
 }
 
 export interface MemoryInfo {
-  /** All that the core has allocated: tensors, programs, graphs. */
+  /** Bytes that the core has allocated for tensors, programs and graphs. */
   bytesInUse: number;
+  /** The largest bytesInUse so far. */
   bytesPeak: number;
-  /** Values of live tensors alone. */
+  /** Bytes of the values of live tensors. */
   tensorBytes: number;
-  /** Live tensors, lazy ones included. */
+  /** The number of live tensors, lazy ones included. */
   tensors: number;
-  /** Compiled programs, and how often one was found or had to be made. */
+  /** Compiled programs in the cache; evaluations that found theirs there, and those that had to compile it. */
   programs: number;
   programHits: number;
   programMisses: number;
-  /** Buffers of a graphics processor: values there, and those that wait for the next ones of their size. */
+  /** Bytes of buffers on a graphics processor: those that hold values, and free ones kept for the next value of their size. */
   deviceBytes: number;
 }
 
@@ -51,8 +53,9 @@ export function memory(): MemoryInfo {
 }
 
 /**
- * Debug output to the console, 0 (none) to 6: the scale of SINTER_DEBUG. From 1 on a function that is compiled for the
- * tenth time is warned of with what changed in its arguments, and indices in tensors are checked at the call.
+ * Sets how much debug output goes to the console, 0 (none) to 6, as SINTER_DEBUG does. From 1 on, a function that is
+ * compiled for the tenth time is reported with what changed in its arguments, and indices given as tensors are checked at
+ * the call.
  */
 export function setDebug(level: number): void {
   const rt = runtime();
@@ -68,14 +71,14 @@ export function passes(): string[] {
   );
 }
 
-/** The number of a pass, for the core; an error that names them all where there is none. */
+/** The core's number of a pass. Throws an error that lists all passes if there is none of this name. */
 export function passNumber(name: string): number {
   const index = passes().indexOf(name);
   if (index >= 0) return index;
   throw new SinterError('argument', '', `there is no pass ${typeof name === 'string' ? name : shown(name)}`, { hint: `there are ${passes().join(', ')}` });
 }
 
-/** Switches a compiler pass for programs compiled from now on. */
+/** Switches a compiler pass on or off for programs compiled from now on. */
 export function setPass(name: string, on: boolean): void {
   const rt = runtime();
   if (typeof on !== 'boolean') throw new SinterError('argument', 'setPass', `${shown(on)}, expected true or false`);

@@ -14,9 +14,9 @@ interface Typed {
 }
 
 /**
- * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
- * numbers, bool where all are booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
- * Uint16Array given as float16 or bfloat16 is their bits.
+ * Makes a tensor of a number, of nested arrays, or of a typed array, whose elements are copied. Default dtype: float32 for
+ * numbers; bool if all are booleans; that of a typed array, or int32 for Int16Array and Uint16Array. With dtype float16 or
+ * bfloat16 the elements of a Uint16Array are taken as their bits.
  */
 export function tensor(data: NestedArray | NumericArray, { dtype, shape }: { dtype: DTypeName | undefined; shape: readonly number[] | undefined }): Tensor {
   const made = upload(runtime(), 'tensor', data, {
@@ -26,7 +26,7 @@ export function tensor(data: NestedArray | NumericArray, { dtype, shape }: { dty
   return wrap(made.address, made.meta);
 }
 
-/** A tensor of a shape that run makes from the dtype's number and the rank. */
+/** A tensor of a shape: run makes it from the dtype's number, the rank, and the sizes, which are in the scratch block. */
 function shaped(
   op: string,
   shape: readonly number[],
@@ -59,7 +59,7 @@ export const iota = (shape: readonly number[], axis: number, { dtype }: Typed): 
 
 const numberOf = (op: string, dtype: DTypeName): number => dtypeNumber(parseDType(dtype, op));
 
-/** A number in a place where options are often put by mistake. */
+/** Refuses what is no number, in a place where options are often put by mistake; order: the arguments, for the hint. */
 function checkBound(op: string, what: string, value: unknown, order: string): void {
   if (typeof value === 'number') return;
   throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a number`, {
