@@ -1,5 +1,5 @@
-// Loops and conditions. Their functions are traced on tensors without values; what these capture is found by the core,
-// which runs the whole at once, or makes it a part of the function that is being traced.
+// Loops and conditions. Their functions are traced on placeholders. The core finds the tensors that they capture; it runs a
+// loop or condition as one program at once, or makes it a part of the function that is being traced.
 
 import { whole } from './checkpoint.js';
 import { checkFunction, checkInteger, shown } from './check.js';
@@ -29,14 +29,17 @@ import { tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
 export interface ScanOptions {
-  /** How many rounds; must be given where there are no xs. */
+  /** The number of rounds. Required where xs has no tensor. */
   length?: number;
-  /** From the last slice to the first. Default false. */
+  /** Takes the slices from the last to the first. Default false. */
   reverse?: boolean;
-  /** Rounds that the body is put together of. Default 1. */
+  /** How many rounds the compiled body does at a time (loop unrolling). Default 1. */
   unroll?: number;
-  /** Of how many rounds a derivative keeps the carries at a time, beside those of every such part's first round: the
-   *  others are computed again. 'sqrt': of about the root of the length, which takes least memory. Default: of all. */
+  /**
+   * Cuts the loop into parts of this many rounds. A derivative keeps the carry at the start of each part alone, and
+   * computes the rounds of one part at a time again. 'sqrt': parts of about the root of the number of rounds, which takes
+   * least memory. Default: one part, so all carries are kept.
+   */
   checkpoint?: 'sqrt' | number;
 }
 
@@ -44,7 +47,7 @@ const SCAN: OptionSchema<ScanOptions> = { length: 'integer', reverse: 'boolean',
 
 type Body = (carry: unknown, x: unknown) => unknown;
 
-/** Tensors and the tree they are in. */
+/** The tensors of a tree, and its shape. */
 export interface Tree {
   tensors: Tensor[];
   shape: TreeShape;
@@ -52,7 +55,7 @@ export interface Tree {
 
 export const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tensors);
 
-/** How many slices there are: that of all stacks, and of the option. */
+/** The number of rounds. All stacks of xs, and the option length, have to agree on it. */
 function lengthOf(op: string, xs: Entered, given: number | undefined): number {
   const names = tensorNames(xs.shape, (path) => `xs${path}`);
   let [length, from] = [given, `option length is ${given}`];
@@ -73,7 +76,7 @@ function pairOf(op: string, result: unknown): readonly [unknown, unknown] {
   throw new SinterError('argument', op, `the function returned ${shown(result)}, expected [carry, y]`);
 }
 
-/** A loop of the core over slices of stacks. */
+/** Records a scan of the core over the slices of xs. Returns the last carry, and the ys stacked. */
 function rounds(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean): [Tree, Tree] {
   const metas = sliceMetas(xs);
   let slices: Tensor[] = [];
@@ -100,7 +103,7 @@ function rounds(op: string, f: Body, init: Entered, xs: Entered, length: number,
   ];
 }
 
-/** f put together n times, for n slices at once. */
+/** A body that does n rounds of f; xs are the slices of all of them, stacked. */
 const several =
   (op: string, f: Body, n: number, reverse: boolean): Body =>
   (first, xs) => {
@@ -119,16 +122,16 @@ const several =
     return [carry, rebuild(ys[0]!.shape, made[0]!.map((_, leaf) => stack(made.map((y) => y[leaf]!))))];
   };
 
-/** Some slices of all stacks. */
+/** count slices of each stack, from begin on. */
 const part = (xs: Entered, begin: number, count: number): Entered => ({
   ...xs,
   tensors: xs.tensors.map((t) => slice(t, t.shape.map((_, i) => (i ? 0 : begin)), t.shape.map((_, i) => (i ? -1 : count)))),
 });
 
-/** A loop over some slices. */
+/** A loop over the slices of xs, length of them. Returns the last carry, and the ys stacked. */
 export type Loop = (init: Entered, xs: Entered, length: number) => [Tree, Tree];
 
-/** A loop of parts of n rounds, which body takes at once, behind the first rounds that make no such part. */
+/** A loop whose body does n rounds at a time. Rounds that fill no such part, length % n of them, come first, by rest. */
 function inParts(op: string, init: Entered, xs: Entered, length: number, reverse: boolean, n: number, rest: Loop, body: Body): [Tree, Tree] {
   const few = length % n;
   const many = length - few;
@@ -142,21 +145,21 @@ function inParts(op: string, init: Entered, xs: Entered, length: number, reverse
   return [last, { tensors: joined, shape: ys.shape }];
 }
 
-/** The first rounds one by one, the others n at a time. */
+/** A scan whose body does n rounds at a time; the first length % n rounds are done one by one. */
 function unrolled(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean, n: number): [Tree, Tree] {
   const plain: Loop = (from, slices, count) => rounds(op, f, from, slices, count, reverse);
   if (n === 1 || length < n) return plain(init, xs, length);
   return inParts(op, init, xs, length, reverse, n, plain, several(op, f, n, reverse));
 }
 
-/** How many rounds a part has. */
+/** How many rounds a part has, as option checkpoint says. */
 function partLength(op: string, given: unknown, length: number): number {
   if (given === 'sqrt') return Math.ceil(Math.sqrt(length));
   if (typeof given === 'number') return checkInteger(op, 'checkpoint', given, 1);
   throw new SinterError('argument', op, `option checkpoint is ${shown(given)}, expected 'sqrt' or a number of rounds`);
 }
 
-/** A loop of parts of some rounds, whose values derivatives compute again. */
+/** A loop of parts as option checkpoint says, each recorded as a checkpoint: derivatives compute its values again. */
 export function loopOfParts(
   op: string,
   init: Entered,
@@ -175,8 +178,8 @@ export function loopOfParts(
 /**
  * A loop over the slices of xs along their first axes: f(carry, x) -> [carry, y]. Returns the last carry and the ys,
  * stacked. init, xs, carries and ys are trees; xs may be null, with { length } rounds, and y may be null. The carry keeps
- * its tree, dtypes and shapes. Numbers count as tensors; one in init has the dtype that f makes of it, which is found by
- * tracing f once more. In xs an array of numbers is one tensor.
+ * its structure, dtypes and shapes. Numbers count as tensors; one in init takes the dtype that f makes of it, for which f
+ * is traced once more. An array of numbers in xs is one tensor.
  */
 export function scan<C, X, Y>(
   f: (carry: TensorsOf<C>, x: SlicesOf<X>) => readonly [Returned<C>, Y],
@@ -196,7 +199,7 @@ export function scan<C, X, Y>(
   });
 }
 
-/** f of each slice of xs along their first axes, stacked: a scan without a carry. */
+/** Applies f to each slice of xs along their first axes, and stacks the results: a scan without a carry. */
 export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
   checkFunction('map', f, 'map((x) => y, xs)');
   return tidyTraced(() => {
@@ -207,14 +210,14 @@ export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
   });
 }
 
-/** The only tensor that a function returned. */
+/** result, if it is one tensor; a boolean becomes a tensor. Throws for anything else; what: its name in the error. */
 function single(op: string, what: string, result: unknown): Tensor {
   if (typeof result === 'boolean') return tensor(result);
   if (result instanceof Tensor) return result;
   throw new SinterError('argument', op, `${what} is ${shown(result)}, expected a bool tensor`);
 }
 
-/** Refuses what is no scalar of a dtype. */
+/** Refuses a tensor that is no scalar of this dtype. */
 function checkScalar(op: string, what: string, t: Tensor, dtype: 'bool' | 'int32'): void {
   if (t.dtype === dtype && t.ndim === 0) return;
   const text = `${what} is ${t.dtype} ${shapeText(t.shape)}, expected ${dtype} ()`;
@@ -238,8 +241,9 @@ function loop(op: string, test: Round, body: Round, given: unknown): unknown {
 }
 
 /**
- * body(carry) -> carry as long as test(carry) holds, a bool scalar; the last carry. Trees and numbers as in scan. It cannot
- * be differentiated in reverse, since how often it runs is not known before: use scan or foriLoop there.
+ * Repeats carry = body(carry) as long as test(carry), a bool scalar, holds, and returns the last carry. Trees and numbers
+ * are as in scan. It has no derivative in reverse mode, since the number of rounds is not known before: use scan or
+ * foriLoop there.
  */
 export function whileLoop<C>(
   test: (carry: TensorsOf<C>) => Tensor | boolean,
@@ -253,8 +257,8 @@ export function whileLoop<C>(
 }
 
 /**
- * body(i, carry) -> carry for the int32 scalars i from lo to before hi; the last carry. With numbers as bounds it is a scan,
- * which can be differentiated; with tensors, int32 scalars, a whileLoop.
+ * Repeats carry = body(i, carry) for the int32 scalars i = lo, lo + 1 ... hi - 1, and returns the last carry. If both
+ * bounds are numbers it is a scan, which can be differentiated; if one is a tensor, an int32 scalar, it is a whileLoop.
  */
 export function foriLoop<C>(
   lo: number | Tensor,
@@ -286,7 +290,8 @@ export function foriLoop<C>(
 type Operands<A extends readonly unknown[]> = { -readonly [K in keyof A]: TensorsOf<A[K]> };
 type Branch = (...operands: unknown[]) => unknown;
 
-/** The core's condition of two functions of the operands. */
+/** Records a condition of the core with two branches over the operands. Their results must agree in structure, dtypes
+ *  and shapes; a bare number takes the dtype of the other branch's tensor. */
 function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: Entered): unknown {
   const [first, second] = branches.map((branch) => traceCall(op, operands, branch, true)) as [TracedCall, TracedCall];
   const given = first.given;
@@ -302,8 +307,9 @@ function choose(op: string, pred: Tensor, branches: readonly Branch[], operands:
 }
 
 /**
- * onTrue(...operands) or onFalse(...operands): only one of them is computed. pred is a bool scalar; both return trees of
- * the same dtypes and shapes. A number among the results has the dtype of the other branch's tensor.
+ * Returns onTrue(...operands) if pred, a bool scalar, holds, else onFalse(...operands); only that one is computed. Both
+ * return trees of the same structure, dtypes and shapes. A number among the results has the dtype of the other branch's
+ * tensor.
  */
 export function cond<A extends readonly unknown[], R>(
   pred: Tensor | boolean,
@@ -321,8 +327,8 @@ export function cond<A extends readonly unknown[], R>(
   });
 }
 
-/** branches[index](...operands): only that one is computed. index is an int32 scalar; beyond the ends it is the first or
- *  the last branch. */
+/** Returns branches[index](...operands); only that branch is computed. index is an int32 scalar; one beyond the ends
+ *  chooses the first or the last branch. */
 export function switchCase<A extends readonly unknown[], R>(
   index: Tensor | number,
   branches: readonly ((...operands: Operands<A>) => R)[],
@@ -335,7 +341,8 @@ export function switchCase<A extends readonly unknown[], R>(
   return tidyTraced(() => {
     const at = index instanceof Tensor ? index : tensor(checkInteger(op, 'index', index), { dtype: 'int32' });
     checkScalar(op, 'index', at, 'int32');
-    /** One of the branches from first to before end, those within it of what the outermost condition gives them. */
+    /** Chooses among branches first to end - 1, by halves. Only the outermost condition has operands (given); those
+     *  within its branches capture them. */
     const among = (first: number, end: number, given?: Entered): Branch => {
       if (end - first === 1) return branches[first] as Branch;
       const middle = (first + end) >> 1;

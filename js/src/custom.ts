@@ -1,5 +1,5 @@
-// customVjp and customJvp: functions that bring their derivative along. In what is recorded they are one node with two
-// bodies, the function and its rule; derivatives put the rule in, all else the function.
+// customVjp and customJvp: functions with a derivative rule of their own. A call is recorded as one node with two bodies,
+// the function and its rule: derivatives use the rule, everything else the function.
 
 import { asTensor } from './apply.js';
 import { atOnce } from './checkpoint.js';
@@ -21,21 +21,23 @@ import { like, type CotangentOf, type TangentsOf } from './vjp.js';
 type Call = (...args: unknown[]) => unknown;
 
 export interface CustomVjpRule<A extends readonly unknown[], R, S> {
-  /** [what f returns, residuals: whatever backward needs]. */
+  /** Returns [y, residuals]: what f returns, and a tree of whatever backward needs. */
   forward: (...args: A) => readonly [R, S];
-  /** Cotangents of the arguments, one for each, from that of the result; null: zeros, and for what is no float. */
+  /** Returns an array with the cotangent of each argument. null stands for zeros, and for an argument that is no float;
+   *  cotangent has null where the result is no float. */
   backward: (residuals: S, cotangent: CotangentOf<R>) => TangentsOf<A>;
 }
 
 export interface CustomJvpRule<A extends readonly unknown[], R> {
-  /** [what f returns, its tangent], from the arguments and their tangents, null for what is no float. */
+  /** Returns [y, dy]: what f returns, and its tangent. tangents are those of the arguments, null for one that is no float. */
   jvp: (primals: A, tangents: { [K in keyof A]: A[K] }) => readonly [R, unknown];
 }
 
 const VJP: OptionSchema<{ forward: unknown; backward: unknown }> = { forward: 'any', backward: 'any' };
 const JVP: OptionSchema<{ jvp: unknown }> = { jvp: 'any' };
 
-/** What a rule was traced on and made: derivatives of floats alone. */
+/** A rule as it was traced: the placeholders of its arguments and of the given cotangents or tangents, and the
+ *  derivatives that it made. Only floats have cotangents and tangents. */
 interface Traced {
   inputs: Tensor[];
   given: Tensor[];
@@ -47,7 +49,7 @@ function pairOf(op: string, what: string, result: unknown, wanted: string): read
   throw new SinterError('argument', op, `${what} returned ${shown(result)}, expected ${wanted}`);
 }
 
-/** Refuses a result of the rule that is of another type than that of the function. */
+/** Refuses a rule whose result differs from the function's in structure, dtypes or shapes. */
 function checkSame(op: string, what: string, y: Entered, value: unknown): void {
   const again = enter(op, value);
   const metas = typed(y).map((t) => t.meta);
@@ -55,7 +57,8 @@ function checkSame(op: string, what: string, y: Entered, value: unknown): void {
   sameTypes(op, 'result', y.shape, metas, `${what} returned`, typed(again, metas));
 }
 
-/** Derivatives of the floats in a tree that are no bare numbers, from a tree that may end early. */
+/** The derivatives that a rule returned, one for each float in the tree `of`; bare numbers there have none. value may
+ *  end early: null in the place of a container means zeros for all in it. */
 function derivatives(op: string, what: string, of: Entered, nameOf: Parameters<typeof tensorNames>[1], value: unknown): Tensor[] {
   const isNone = (part: unknown): boolean => part === null || part === undefined;
   const names = tensorNames(of.shape, nameOf);
@@ -68,7 +71,7 @@ function derivatives(op: string, what: string, of: Entered, nameOf: Parameters<t
   });
 }
 
-/** A placeholder for the derivative of each float, null for what is none. */
+/** A placeholder for the derivative of each leaf; null for one that is no float. */
 const placeholders = (leaves: readonly Tensor[]): (Tensor | null)[] => leaves.map((t) => (isFloat(t.dtype) ? placeholder(t.meta) : null));
 
 const tensorsOf = (leaves: readonly (Tensor | null)[]): Tensor[] => leaves.filter((t) => t !== null);
@@ -99,7 +102,7 @@ function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: Entered
   return { inputs, given: tensorsOf(tangents), made: made as Tensor[] };
 }
 
-/** f with a rule, as one node. */
+/** Records f with its rule as one node; returns f's result. */
 function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRule: (y: Entered) => Traced): unknown {
   const { inputs, given, made } = traceCall(op, args, f);
   const outputs = typed(made);
@@ -110,7 +113,8 @@ function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRul
   return rebuild(made.shape, control(op, words, outputs.length, (core) => core.sinter_custom(...call)));
 }
 
-/** How often a function's rule may be traced within itself: more has no end, for each call is traced with its rule. */
+/** How deep traces of one rule may be nested. More has no end: the rule calls its own function, whose call is traced
+ *  with the rule again. */
 const MOST_WITHIN = 20;
 
 function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Entered, y: Entered) => Traced): Call {
@@ -134,10 +138,10 @@ function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Ente
 }
 
 /**
- * f with a derivative of its own, given as its transpose: forward(...args) -> [y, residuals], then backward(residuals,
- * cotangent of y) -> the cotangents of the arguments, one for each. All are traced once for each call, under jit, vmap and
- * in loops too, so they cannot call the function that is made here; forward mode is the transpose of backward. What the
- * functions capture is not differentiated.
+ * f with a derivative of its own, given in reverse mode: forward(...args) -> [y, residuals], then backward(residuals,
+ * cotangent of y) -> an array of cotangents, one per argument. Forward mode is the transpose of backward. f and the rule
+ * are traced at each call, within jit, vmap and loops too, so the rule cannot call the function that is made here. Tensors
+ * that f or the rule capture are not differentiated.
  */
 export function customVjp<A extends readonly unknown[], R, S>(
   f: (...args: A) => R,
@@ -153,8 +157,8 @@ export function customVjp<A extends readonly unknown[], R, S>(
 }
 
 /**
- * f with a derivative of its own: jvp(primals, tangents) -> [y, dy], linear in the tangents. Reverse mode is its
- * transpose. Else as customVjp.
+ * f with a derivative of its own, given in forward mode: jvp(primals, tangents) -> [y, dy], with dy linear in the tangents.
+ * Reverse mode is its transpose. All else is as in customVjp.
  */
 export function customJvp<A extends readonly unknown[], R>(
   f: (...args: A) => R,

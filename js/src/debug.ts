@@ -1,5 +1,5 @@
-// The level of setDebug as the front sees it: from 1 on it warns of what is legal but probably a mistake, and checks
-// what would cost too much otherwise. In Node it starts as SINTER_DEBUG says.
+// The level of setDebug on the side of JavaScript. From 1 on it warns of what is legal but probably a mistake, and makes
+// checks that are too slow to be made always. In Node the level starts at SINTER_DEBUG.
 
 import { debugAsked } from './runtime/environment.js';
 

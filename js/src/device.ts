@@ -1,8 +1,8 @@
-// Where tensors and programs live: the CPU, or a device that init was given, as sinter/webgpu makes one. A tensor belongs to
-// one of them, and what is made of it lives there; the core refuses what comes from two.
+// Where tensors and programs live: on the CPU, or on a device that init was given, such as webgpu() of sinter/webgpu. A
+// tensor is on one of them, and so is what is computed from it; the core refuses to combine tensors of both.
 //
-// Invariant: outside of a trace new tensors are the CPU's. While a function is traced for the device, they are the device's,
-// and a tensor of the CPU that the function captures is brought over, once.
+// Invariant: outside of a trace new tensors are on the CPU. While a function is traced for the device they are there, and a
+// tensor of the CPU that the function captures is copied over, once.
 
 import { checkChoice } from './check.js';
 import { SinterError, WorkerError } from './errors.js';
@@ -12,29 +12,31 @@ import type { WasmSource } from './runtime/loader.js';
 import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
 
-/** The names of places for programs and tensors. */
+/** Where programs and tensors may be. */
 export type DeviceName = 'cpu' | 'webgpu';
 
-/** What is known of a device. */
+/** A description of an open device. */
 export interface DeviceInfo {
   name: DeviceName;
   /** The adapter, in the words of its driver. */
   adapter: string;
   features: readonly string[];
   limits: Readonly<Record<string, number>>;
-  /** What the adapter makes of numbers that WGSL leaves to it, as found when it was opened: each true where it is IEEE 754's. */
+  /** What was found when the device was opened of arithmetic that WGSL leaves to the adapter: each is true where it
+   *  follows IEEE 754. */
   arithmetic: Readonly<Record<'nan' | 'infinities' | 'unequalNan' | 'subnormals' | 'fusedMultiplyAdd', boolean>>;
-  /** Of programs compiled for 'auto', the last 64. */
+  /** What became of programs compiled with device 'auto', the last 64. */
   choices: readonly ChoiceInfo[];
-  /** Of products that were timed, the last 64. */
+  /** Products whose shaders were timed against each other, the last 64. */
   shaders: readonly ShaderChoice[];
 }
 
-/** Which of the shaders that a product may have was the fastest. */
+/** The shaders that a product may have, and the fastest of them. */
 export interface ShaderChoice {
   kernel: string;
-  /** Of a run of each, by their numbers; null where the driver refused it. */
+  /** Milliseconds of a run of each shader, by its number; null where the driver refused it. */
   ms: readonly (number | null)[];
+  /** The number of the fastest one. */
   chosen: number;
 }
 
@@ -43,54 +45,58 @@ export interface Device {
   readonly name: DeviceName;
   /** @internal Asks for the device, again if it was lost; rejects if there is none. */
   open(): Promise<void>;
-  /** @internal How often it was opened: what lay there before is lost. */
+  /** @internal How often it was opened. Values from before the last time are lost. */
   readonly times: number;
   /** @internal Whether another one was made with the same options. */
   equals(other: Device): boolean;
-  /** @internal The module that has it beside the CPU. */
+  /** @internal The wasm module that has a backend for it beside the CPU's. */
   module(threaded: boolean): WasmSource;
   /** @internal What that module imports as "gpu". */
   imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports;
-  /** @internal Storage buffers that a shader may bind. */
+  /** @internal Most storage buffers that a shader may bind. */
   readonly buffers: number;
-  /** @internal Memory that the threads of a workgroup are to share; 0: none. */
+  /** @internal Bytes of memory that the threads of a workgroup may share; 0: none. */
   readonly sharedBytes: number;
-  /** @internal The first bytes of a buffer, when all that was submitted is done; what: it is, in errors. */
+  /** @internal The first bytes of a buffer once all that was submitted is done. what: the value's name in errors. */
   read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer>;
-  /** @internal Tensors made of arguments that were none: they go where the others are. */
+  /** @internal Tensors made of arguments that were none, such as numbers: they go where the other operands are. */
   readonly loose: WeakSet<Tensor>;
-  /** @internal Whether arguments of an op lie there, all that do not go where the others are. */
+  /** @internal Whether an op's tensors are on this device: all but loose ones, and at least one. */
   has(list: readonly unknown[]): boolean;
-  /** @internal A tensor of the CPU is being read at once, which those that lie there cannot be. */
+  /** @internal Tells it that a tensor of the CPU is read synchronously, which values on the device cannot be: an
+   *  undecided choice whose result it is keeps the CPU. */
   readAtOnce(t: Tensor): void;
   /** @internal Why it was lost, or ''. */
   readonly lost: string;
-  /** @internal Bytes of its buffers. */
+  /** @internal Bytes of its buffers, free ones included. */
   readonly bytes: number;
   /** @internal */
   describe(): DeviceInfo;
-  /** @internal For a profile: from now on, until what it returns is called. */
+  /** @internal For a profile: records submissions from now on, until the function that it returns is called, which gives
+   *  them. */
   watch(): () => Promise<DeviceSpan[]>;
-  /** @internal Whether programs for it run on the CPU where there is none, or it was lost. */
+  /** @internal Whether programs for it run on the CPU where there is no such device, or it was lost. */
   readonly isOptional: boolean;
-  /** @internal For device 'auto': the program of the CPU, or one for the device, whichever is faster. */
+  /** @internal For device 'auto': chooses between the program of the CPU and the one that make compiles for the device,
+   *  by time. */
   choose(op: string, here: Program, donated: readonly boolean[], make: () => Program): Choice;
-  /** @internal For debugging: runs a program for it, and tests the results against those of the CPU's. */
+  /** @internal For debugging: a run of a program for it whose results are compared with those of the program that make
+   *  compiles for the CPU. */
   test(op: string, there: Program, make: () => Program): (inputs: readonly Tensor[]) => Tensor[];
-  /** @internal Until when values are better not read, as programs are being timed; or null. */
+  /** @internal Settles when no program is being timed any more, for which reads of values wait; null: none is. */
   readonly pause: Promise<void> | null;
 }
 
-/** Two programs that compute the same. */
+/** Two programs that compute the same, one of which is kept in the end. */
 export interface Choice {
-  /** The one for a call with these. */
+  /** The program for a call with these inputs. */
   of(inputs: readonly Tensor[]): Program;
-  /** Told what that made. */
+  /** To be told what that program made. */
   made(outputs: readonly Tensor[]): void;
   release(): void;
 }
 
-/** What became of a choice: a call's time on either side, or why only the CPU will do. */
+/** What became of a choice: milliseconds of a call on either side, or the reason why only the CPU will do. */
 export interface ChoiceInfo {
   /** What was compiled: 'jit' or 'trainStep'. */
   op: string;
@@ -101,12 +107,12 @@ export interface ChoiceInfo {
 }
 
 const DEVICES: readonly DeviceName[] = ['cpu', 'webgpu'];
-/** Tensors that an error names. */
+/** Most tensors that an error names. */
 const MOST_NAMED = 4;
 const numberOf = (device: DeviceName): number => DEVICES.indexOf(device);
 
-/** Where what is asked for on a device is to be: on the CPU where it may be missing (webgpu({ fallback: true })) and there is
- *  none, or it was lost. Refuses a device that init was not given. */
+/** The device for what is asked for on `device`: the CPU where a device that may be missing (webgpu({ fallback: true }))
+ *  is missing or was lost. Throws for a device that init was not given. */
 export function checkDevice(op: string, device: unknown): DeviceName {
   const name = DEVICES[checkChoice(op, 'device', device, DEVICES)]!;
   const { device: given, isDeviceMissing } = runtime();
@@ -117,7 +123,7 @@ export function checkDevice(op: string, device: unknown): DeviceName {
   });
 }
 
-/** Refuses tensors that lay on a device that was lost. */
+/** Refuses tensors that were on a device that was lost. */
 export function checkNotLost(op: string, tensors: readonly Tensor[]): void {
   const { device } = runtime();
   if (!device?.lost) return;
@@ -127,18 +133,19 @@ export function checkNotLost(op: string, tensors: readonly Tensor[]): void {
   throw new WorkerError(op, `the device was lost${which && `, and with it ${which}`}: ${device.lost}`, { hint: 'await sn.init() asks for the device again' });
 }
 
-/** Of programs for a device: they are of use as long as this stays. What they captured here was brought over, and is lost
- *  there with the device. */
+/** How often the device was opened. Programs for it are of use only while this stays: the copies of what they captured
+ *  are lost with the device. */
 export const deviceTimes = (): number => runtime().device?.times ?? 0;
 
-/** Of a tensor that is there. */
+/** The device of the tensor at this address. */
 export const deviceOf = (address: number): DeviceName =>
   runtime().device ? DEVICES[runtime().exports.sinter_gpu_device(address)]! : 'cpu';
 
-/** Captured tensors of the CPU -> what stands for them on the device that is traced for; null: it is the CPU. */
+/** While a function is traced for a device: addresses of captured tensors of the CPU -> those of their copies on the
+ *  device. Null otherwise. */
 let brought: Map<number, number> | null = null;
 
-/** The address of a tensor where the function under trace has it. */
+/** The address that the function under trace uses for a tensor: that of its copy on the device if one is traced for. */
 export function here(address: number): number {
   if (!brought || deviceOf(address) !== 'cpu') return address;
   let there = brought.get(address);
@@ -146,16 +153,16 @@ export function here(address: number): number {
   return there;
 }
 
-/** Whether tensors that are used have to be looked up with here(). */
+/** Whether a function is traced for a device, so that addresses have to go through here(). */
 export const isElsewhere = (): boolean => brought !== null;
 
-/** The value of a CPU's tensor on a device: a reference of its own. */
+/** Copies a tensor's value to a device. Returns the address of the copy, a reference that the caller owns. */
 export function carry(address: number, device: DeviceName): number {
   const rt = runtime();
   return rt.check(rt.exports.sinter_gpu_copy(address, numberOf(device)));
 }
 
-/** Runs f, which traces for a device. */
+/** Runs f, which traces a function for this device. Copies of captured tensors are released in the end. */
 export function tracingFor<T>(device: DeviceName, f: () => T): T {
   if (device === 'cpu') return f();
   const { exports } = runtime();
@@ -171,7 +178,7 @@ export function tracingFor<T>(device: DeviceName, f: () => T): T {
   }
 }
 
-/** Runs f with the addresses of tensors on a device: those of others are brought over for as long as f runs. */
+/** Runs f with the addresses of the tensors on this device; copies of those that lie elsewhere last as long as f runs. */
 export function withAll<T>(op: string, device: DeviceName, tensors: readonly Tensor[], f: (addresses: number[]) => T): T {
   const own: number[] = [];
   try {

@@ -4,10 +4,10 @@ import { shown } from './check.js';
 import { ARRAYS, DTYPES, HALVES, SHORT } from './dtypes.gen.js';
 import { DTypeError } from './errors.js';
 
-/** Those of 16 and 8 bits are for storage: ops compute with them as float32 and int32, and round their results. */
+/** The element types. Those of 16 and 8 bits are for storage: ops compute with them in float32 or int32, and round results. */
 export type DType = (typeof DTYPES)[number];
 
-/** A dtype or one of its short names. */
+/** A dtype, or its short name. */
 export type DTypeName = DType | (typeof SHORT)[number];
 
 /** Elements as the read functions return them: bool as bytes 0 and 1, float16 and bfloat16 as float32. */
@@ -15,11 +15,11 @@ export type TensorData = Made<
   typeof Float32Array | typeof Float64Array | typeof Int32Array | typeof Int8Array | typeof Uint8Array
 >;
 
-/** What a typed array's `of` makes: Float32Array<ArrayBuffer>, say, or Float32Array in TypeScript before 5.7, which
- *  knows no other. */
+/** The type that a typed array's `of` returns: Float32Array<ArrayBuffer>, say, or plain Float32Array in TypeScript
+ *  before 5.7, which has no type parameter there. */
 type Made<Class extends { of(...items: number[]): unknown }> = Class extends unknown ? ReturnType<Class['of']> : never;
 
-/** Elements in the core's memory; bits of float16 and bfloat16. */
+/** Views of elements in the core's memory; float16 and bfloat16 appear as their bits. */
 export type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Int8Array | Uint8Array;
 
 export function parseDType(name: DTypeName, op: string): DType {
@@ -37,10 +37,10 @@ export const isFloat = (dtype: DType): boolean => dtype.includes('float');
 /** Whether elements are floats of 16 bits, for which JavaScript has no array everywhere. */
 export const isHalf = (dtype: DType): boolean => HALVES.includes(dtype);
 
-/** What sums and running means of such elements are kept in: small values would vanish, large ones overflow. */
+/** The dtype for sums and running means of such elements: in 16 bits small terms would vanish, and large sums overflow. */
 export const accumulatorOf = (dtype: DType): DType => (dtype === 'float64' ? dtype : 'float32');
 
-/** A view of elements in a buffer; stale as soon as the memory grows. */
+/** A view of elements in a buffer; stale as soon as the wasm memory grows. */
 export function viewOf(dtype: DType, buffer: ArrayBufferLike, address: number, size: number): Elements {
   // The type says that shared buffers do not fit, the constructors take both.
   return new ARRAYS[dtypeNumber(dtype)]!(buffer as ArrayBuffer, address, size);

@@ -1,5 +1,5 @@
-// Typed errors: a text such as "matmul: inner dimensions differ: a (2, 3), b (4, 5)", and beside it what it says as
-// fields. Whoever raises an error gives them; of the core's errors the core does (sn_error in sinter.h).
+// Typed errors: a text such as "matmul: inner dimensions differ: a (2, 3), b (4, 5)", and its parts as fields. The function
+// that raises an error gives the fields; for errors of the core they come from the core (sn_error in sinter.h).
 
 export type ErrorCode =
   | 'shape'
@@ -16,18 +16,18 @@ export type ErrorCode =
   | 'numerics';
 
 export interface ErrorDetails {
-  /** Shapes that the text names. */
+  /** The shapes that the text names. */
   shapes?: readonly (readonly number[])[];
-  /** What to do about it. */
+  /** What the caller can do about it. */
   hint?: string;
   cause?: unknown;
-  /** Where in the core it was raised. */
+  /** The place in the core where it was raised. */
   file?: string;
   line?: number;
 }
 
-/** Names a class where engines look for it when they write the head of a stack; a literal in each class, since
- *  bundlers shorten the names of classes. */
+/** Sets the name that engines write at the head of a stack. Each class passes a literal, since bundlers shorten the
+ *  names of classes. */
 export function named(type: { readonly prototype: Error }, name: string): void {
   Object.defineProperty(type.prototype, 'name', { value: name, configurable: true, writable: true });
 }
@@ -38,13 +38,13 @@ export class SinterError extends Error {
     named(this, 'SinterError');
   }
   readonly code: ErrorCode;
-  /** The function that refused, with which the message begins: 'matmul'; '' where it is none. */
+  /** The function that refused, such as 'matmul', with which the message begins; '' if there is none. */
   readonly op: string;
-  /** Shapes that the message names. */
+  /** The shapes that the message names. */
   readonly shapes: readonly (readonly number[])[];
-  /** What to do about it; the end of the message. */
+  /** What the caller can do about it, which ends the message; '' if there is nothing. */
   readonly hint: string;
-  /** Where in the core it was raised; '' and 0 where in JavaScript, as the stack says. */
+  /** The place in the core where it was raised; '' and 0 for errors of JavaScript, whose stack says it. */
   readonly file: string;
   readonly line: number;
 
@@ -60,7 +60,7 @@ export class SinterError extends Error {
   }
 }
 
-/** Shapes, ranks or axes do not fit. */
+/** Shapes, ranks or axes do not fit each other. */
 export class ShapeError extends SinterError {
   static {
     named(this, 'ShapeError');
@@ -71,7 +71,7 @@ export class ShapeError extends SinterError {
   }
 }
 
-/** Dtypes do not fit. */
+/** Dtypes do not fit each other, or the op. */
 export class DTypeError extends SinterError {
   static {
     named(this, 'DTypeError');
@@ -104,7 +104,7 @@ export class DisposedError extends SinterError {
   }
 }
 
-/** Legal, but not available here or not yet. */
+/** What was asked for is legal, but not available here or not yet. */
 export class UnsupportedError extends SinterError {
   static {
     named(this, 'UnsupportedError');
@@ -116,10 +116,10 @@ export class UnsupportedError extends SinterError {
 }
 
 /**
- * A worker died. The pool is made anew; what was being computed is lost. Promises and calls that depend on a worker
- * settle with this error, or with their values, within a second of its end; Chromium ends a terminated worker
- * only after two seconds, in which it still computes. Two ends go unnoticed by a call that waits for them: in
- * Deno and Bun any, and on a page that of a worker terminated together with the one that watches the others.
+ * A worker died. The pool is made anew; what was being computed is lost. Promises and calls that depend on a worker settle,
+ * with this error or with their values, within a second after its end; Chromium ends a terminated worker only after two
+ * seconds, in which it still computes. In two cases a call that waits for a worker does not notice its end: in Deno and Bun
+ * always, and on a page if the worker was terminated together with the one that watches the others.
  */
 export class WorkerError extends SinterError {
   static {
@@ -131,7 +131,7 @@ export class WorkerError extends SinterError {
   }
 }
 
-/** The error of a status of the core; the numbers are those of sn_status in sinter.h. */
+/** The error for a status of the core; the numbers are those of sn_status in sinter.h. */
 export function errorOfStatus(status: number, op: string, text: string, details?: ErrorDetails): SinterError {
   switch (status) {
     case 1:
@@ -151,10 +151,10 @@ export function errorOfStatus(status: number, op: string, text: string, details?
   }
 }
 
-/** (2, 3) or (3,), as in the messages of the core. */
+/** A shape as the core's messages write it: (2, 3) or (3,). */
 export const shapeText = (shape: readonly (number | string)[]): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
 
-/** What is wrong with shapes, each named. */
+/** A ShapeError whose text names each of the shapes. */
 export const shapesError = (op: string, text: string, named: readonly (readonly [string, readonly number[]])[]): ShapeError =>
   new ShapeError(op, `${text}: ${named.map(([name, shape]) => `${name} ${shapeText(shape)}`).join(', ')}`, { shapes: named.map(([, shape]) => shape) });

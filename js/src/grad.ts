@@ -1,4 +1,4 @@
-// grad and valueAndGrad: derivatives of functions that return one number.
+// grad and valueAndGrad: reverse-mode derivatives of functions that return one number.
 
 import { argumentNumbers, checkFunction, shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -11,7 +11,7 @@ import { gradients, handOut, handOutTree, record, type Grads } from './variables
 export interface GradOptions<N> {
   /** Which arguments to differentiate by; default 0. */
   argnums?: N;
-  /** Whether f returns [loss, aux], whose aux, a tree, is handed on and not differentiated; default false. */
+  /** Whether f returns [loss, aux], where aux is a tree that is returned along and not differentiated; default false. */
   hasAux?: boolean;
 }
 
@@ -55,9 +55,9 @@ function differentiate(
 }
 
 /**
- * The function of the same arguments that returns the derivative of f, whose result is one float.
- * argnums: which argument, or which ones; pytrees give pytrees. With hasAux f returns [loss, aux], and what is made
- * returns [derivative, aux].
+ * Returns a function of f's arguments that gives the derivative of f, whose result must be one float. argnums: the argument
+ * to differentiate by, or an array of several; a tree gives a tree of derivatives. With hasAux f returns [loss, aux], and
+ * the function that is made [derivative, aux].
  */
 export function grad<A extends readonly unknown[], X, const N extends number | readonly number[] = 0>(
   f: ScalarWithAux<A, X>,
@@ -77,7 +77,7 @@ export function grad(f: (...args: unknown[]) => unknown, options?: GradOptions<u
   return derivedFrom(f, made, { gradsOf });
 }
 
-/** As grad, returning [value, derivative]; with hasAux [[value, aux], derivative]. */
+/** As grad, but the function that is made returns [value, derivative]; with hasAux [[value, aux], derivative]. */
 export function valueAndGrad<A extends readonly unknown[], X, const N extends number | readonly number[] = 0>(
   f: ScalarWithAux<A, X>,
   options: WithAux<N>,
@@ -102,10 +102,10 @@ const GRAD: OptionSchema<GradOptions<unknown>> = { argnums: 'any', hasAux: 'bool
 
 interface Derivative {
   derive: (args: readonly unknown[]) => Derived;
-  /** One derivative or all, as argnums asks for. */
+  /** Takes from the list of derivatives what argnums asks for: one, or all. */
   pick: (grads: unknown[]) => unknown;
   hasAux: boolean;
-  /** argnums. */
+  /** The argument number, or numbers, that argnums gives. */
   gradsOf: number | readonly number[];
 }
 
