@@ -111,8 +111,8 @@ const DEVICES: readonly DeviceName[] = ['cpu', 'webgpu'];
 const MOST_NAMED = 4;
 const numberOf = (device: DeviceName): number => DEVICES.indexOf(device);
 
-/** The device for what is asked for on `device`: the CPU where a device that may be missing (webgpu({ fallback: true }))
- *  is missing or was lost. Throws for a device that init was not given. */
+/** Resolves the device that a caller asks for: 'cpu' where a device that may be missing (webgpu({ fallback: true })) is
+ *  missing or was lost. Throws for a device that init was not given. */
 export function checkDevice(op: string, device: unknown): DeviceName {
   const name = DEVICES[checkChoice(op, 'device', device, DEVICES)]!;
   const { device: given, isDeviceMissing } = runtime();

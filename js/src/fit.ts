@@ -1,8 +1,8 @@
-// fit: a loop of training steps that leaves a page free, can be stopped at any time and gone on with anywhere.
+// fit: a training loop that does not block a page, can be stopped at any time, and can be continued anywhere.
 //
-// A step is handed to the workers, and while it runs the loop has its next batch loaded: the loss of a step is read
-// when the next one is under way. Invariant: the state at hand is the one after the last step that was handed over,
-// and the place beside it that of the next batch; both leave the loop in every case, by the result or in a FitError.
+// A step is handed to the workers, and while it runs the loop has its next batch loaded; the loss of a step is read when
+// the next one is under way. Invariant: the state at hand is the one after the last step that was handed over, and the
+// place beside it is that of the next batch. Both leave the loop in every case, by the result or in a FitError.
 
 import { checkFunction, checkInteger, shown } from './check.js';
 import { Dataset, from, type ItemSource, type Pass, type Place } from './data/dataset.js';
@@ -23,15 +23,15 @@ import type { Global } from './runtime/loader.js';
 export interface FitPlace extends Place {
   /** Steps so far. */
   steps: number;
-  /** Of the losses of this pass. */
+  /** The sum of the losses of this pass's steps so far. */
   lossSum: number;
   /** For earlyStopping: the best loss so far, and the epochs since. */
   best: number;
   waited: number;
 }
 
-/** What a run needs to go on: saved by `checkpoint`, to be loaded in the form of { state: step.init(...), place:
- *  fitStart }. */
+/** All that a run needs to be continued. `checkpoint` saves it; it is loaded in the form of { state: step.init(...),
+ *  place: fitStart }. */
 export interface FitCheckpoint<S> {
   state: S;
   place: FitPlace;
@@ -42,61 +42,62 @@ export interface StepReport<A = unknown> {
   step: number;
   epoch: number;
   loss: number;
-  /** What the step returned beside state and loss; disposed of when onStep has ended. */
+  /** What the step returned besides state and loss; disposed of when onStep has ended. */
   aux: A;
   stepsPerSecond: number;
-  /** Seconds to the end of all epochs, as far as that is known. */
+  /** Estimated seconds to the end of all epochs; null where the size of the data is not known. */
   timeLeft: number | null;
 }
 
 export interface EpochReport<S> {
   epoch: number;
-  /** The mean of its steps. */
+  /** The mean loss of its steps. */
   loss: number;
   validationLoss: number | null;
-  /** To be read only: the next step uses it up. */
+  /** The state after the epoch. To be read only: the next step uses it up. */
   state: S;
 }
 
 type Result<S> = { state: S; loss: Tensor; aux?: unknown };
 
 export interface FitOptions<S> {
-  /** Times through the data; default 1. */
+  /** How many times the run goes through the data; default 1. */
   epochs?: number;
-  /** After each epoch: step(state, ...batch) gives the loss of a batch, or { loss }, without changing the state. */
+  /** Runs after each epoch: step(state, ...batch) returns the loss of a batch, or { loss }, and does not change the state. */
   validation?: { data: Dataset<unknown> | ItemSource<unknown>; step: (state: S, ...batch: any[]) => Tensor | { loss: Tensor } };
   /** Ends the run after the step under way; fit then resolves with the last state. */
   signal?: Global<'AbortSignal'>;
-  /** After every step, when its loss is known; may be async. */
+  /** Called after every step, when its loss is known; may be async. */
   onStep?: (report: StepReport) => unknown;
-  /** After every epoch; may be async. */
+  /** Called after every epoch; may be async. */
   onEpoch?: (report: EpochReport<S>) => unknown;
-  /** Ends the run when the validation's loss, or without one the epoch's, was not better by minDelta for so many
-   *  epochs. */
+  /** Ends the run when the validation loss, or without validation the loss of the epoch, was not lower than the best so
+   *  far by more than minDelta (default 0) for `patience` epochs. */
   earlyStopping?: { patience: number; minDelta?: number };
-  /** Saves state and place every so many steps, and when the run ends; default: after each epoch. */
+  /** Saves state and place to slots or by a function of bytes: after `every` steps, by default after each epoch, and
+   *  when the run ends. */
   checkpoint?: { to: { write(bytes: Uint8Array): Promise<void> } | ((bytes: Uint8Array) => unknown); every?: number };
-  /** Where to go on: that of a checkpoint or of an earlier result. */
+  /** Where to continue: the place of a checkpoint or of an earlier result. */
   place?: Partial<FitPlace>;
 }
 
 export interface FitResult<S> {
-  /** After the last step. */
+  /** The state after the last step. */
   state: S;
   place: FitPlace;
-  /** The mean of the last whole epoch's steps; null if there was none. */
+  /** The mean loss of the last whole epoch's steps; null if there was none. */
   loss: number | null;
   validationLoss: number | null;
   /** Why the run ended. */
   stopped: 'end' | 'aborted' | 'early';
 }
 
-/** What went wrong in fit, with all that the run had reached. */
+/** A failure in fit, with all that the run had reached. */
 export class FitError<S = unknown> extends SinterError {
   static {
     named(this, 'FitError');
   }
-  /** After the last step that was begun: usable, unless a worker died. */
+  /** The state after the last step that was begun: usable, unless a worker died. */
   readonly state: S;
   readonly place: FitPlace;
 
@@ -121,9 +122,9 @@ const VALIDATION: OptionSchema<NonNullable<FitOptions<unknown>['validation']>> =
 
 const BATCH_SIZE: OptionSchema<BatchSizeOptions<unknown>> = { state: 'any', batch: 'any', most: 'integer', multipleOf: 'integer' };
 
-/** After so long the event loop has a turn, also where nothing has to be waited for. */
+/** Milliseconds after which the event loop has a turn, even where nothing has to be waited for. */
 const TURN_MS = 8;
-/** A loss that is NaN so many times running does not become better. */
+/** The run fails after so many losses of NaN in a row: they do not become better. */
 const NANS = 2;
 
 const asDataset = (data: unknown): Dataset<unknown> => (data instanceof Dataset ? data : from(data as ItemSource<unknown>));
@@ -131,7 +132,8 @@ const batchOf = (item: unknown): unknown[] => (Array.isArray(item) ? item : [ite
 
 const hasLoss = (made: unknown): made is { loss: Tensor } => (made as { loss?: unknown } | undefined)?.loss instanceof Tensor;
 
-/** Has a step compiled for a batch, if it can be in turns of the event loop; once for each kind of batch. */
+/** Has a step compiled for a batch, in slices between turns of the event loop, when a kind of batch is met first. Null
+ *  if there is nothing to wait for. */
 function compileFor(step: unknown, state: unknown, batch: readonly unknown[], kinds: Set<string>): Promise<void> | null {
   const { compile } = step as { compile?: (state: unknown, ...batch: unknown[]) => Promise<void> };
   const kind = tensorsWithin(batch).map((t) => t.meta.key).join();
@@ -140,21 +142,21 @@ function compileFor(step: unknown, state: unknown, batch: readonly unknown[], ki
   return compile(state, ...batch);
 }
 
-/** What a step made, if it is what steps make; else it is given back. */
+/** Returns what a step made. Throws if it is not what is expected of a step, and disposes of it then. */
 function checkMade<T>(made: T, isExpected: boolean, expected: string): T {
   if (isExpected) return made;
   dispose(made);
   throw new SinterError('argument', 'fit', `the step returned ${shown(made)}, expected ${expected}`);
 }
 
-/** A signal, as far as it is used here. */
+/** The part of an AbortSignal that is used here. */
 interface Signal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** The next item, or null when the signal comes first: then the item is given back when it comes. */
+/** The next item, or null if the signal comes first; then the item is disposed of when it comes. */
 async function nextItem(items: Pass<unknown>, signal: Signal | undefined): Promise<IteratorResult<unknown, undefined> | null> {
   if (signal?.aborted) return null;
   const next = items.next();
@@ -170,7 +172,7 @@ async function nextItem(items: Pass<unknown>, signal: Signal | undefined): Promi
   }
 }
 
-/** A step under way. */
+/** A step under way, of which the loss was not read yet. */
 interface Pending {
   loss: Tensor;
   aux: unknown;
@@ -186,7 +188,7 @@ class Run<S> {
   readonly #options: FitOptions<S>;
   readonly #data: Dataset<unknown>;
   readonly #epochs: number;
-  /** Kinds of batches that were met. */
+  /** Kinds of batches (dtypes and shapes) met so far. */
   readonly #kinds = new Set<string>();
   readonly #validationKinds = new Set<string>();
   #pending: Pending | null = null;
@@ -218,7 +220,7 @@ class Run<S> {
     while (place.pass < this.#epochs) {
       if (!(await this.#pass())) return 'aborted';
       const validationLoss = await this.#validate();
-      if (this.#isAborted) return 'aborted'; // whoever goes on begins with the validation
+      if (this.#isAborted) return 'aborted'; // a run that goes on from here begins with the validation
       const loss = place.lossSum / place.index;
       [this.loss, this.validationLoss] = [loss, validationLoss];
       [place.pass, place.index, place.lossSum] = [place.pass + 1, 0, 0];
@@ -230,14 +232,14 @@ class Run<S> {
     return 'end';
   }
 
-  /** What is under way when the run ends: its loss, and a last checkpoint. */
+  /** Ends the run: waits for the step under way, then saves a last checkpoint. */
   async finish(): Promise<void> {
     await this.#settle();
     if (this.#options.checkpoint && this.#saved !== this.place.steps) await this.#save();
     await this.#writing;
   }
 
-  /** After a failure: the loss of the step under way still counts, and nothing more is told of it. */
+  /** After a failure: adds the loss of the step under way to the place, but does not report it. */
   async abandon(): Promise<void> {
     const last = this.#pending;
     this.#pending = null;
@@ -246,7 +248,7 @@ class Run<S> {
     dispose([last.loss, last.aux]);
   }
 
-  /** The rest of a pass; false if the signal ended it. */
+  /** Trains on the rest of a pass. Returns false if the signal ended it. */
   async #pass(): Promise<boolean> {
     const { place } = this;
     const items = this.#data.start({ pass: place.pass, index: place.index });
@@ -270,7 +272,7 @@ class Run<S> {
     }
   }
 
-  /** A step, of which only the one before has to have ended. */
+  /** Starts a step on an item, and reports the step before, which it waits for. */
   async #take(item: unknown): Promise<void> {
     const { place } = this;
     const batch = batchOf(item);
@@ -296,7 +298,7 @@ class Run<S> {
     await this.#report(last);
   }
 
-  /** Waits for a step and tells of it. */
+  /** Waits for the loss of a step and passes it to onStep. */
   async #report(pending: Pending | null): Promise<void> {
     if (!pending) return;
     const { loss, aux, step } = pending;
@@ -353,8 +355,8 @@ class Run<S> {
     return place.waited >= earlyStopping.patience;
   }
 
-  /** Copies state and place; they are written while training goes on, one after the other. A state that a loss of NaN
-   *  came from takes no good one's place. */
+  /** Copies state and place to bytes, which are written while training goes on, one checkpoint after the other. After a
+   *  loss of NaN nothing is saved, so that the last good checkpoint stays. */
   async #save(): Promise<void> {
     await this.#settle();
     if (this.#nans) return;
@@ -363,7 +365,7 @@ class Run<S> {
     const bytes = await snapshot({ state: this.state, place: this.place });
     const { to } = this.#options.checkpoint!;
     this.#writing = Promise.resolve(typeof to === 'function' ? to(bytes) : to.write(bytes));
-    this.#writing.catch(() => {}); // told of at the next one
+    this.#writing.catch(() => {}); // the next save, or finish, throws it
   }
 }
 
@@ -384,9 +386,9 @@ function checkOptions<S>(given: FitOptions<S> | undefined): FitOptions<S> {
 }
 
 /**
- * Trains: step(state, ...batch) for every batch of the data, so many epochs. The given state is used up; the last one
- * is in the result, also after an abort, and in the FitError that any failure becomes. A batch is an array of
- * arguments, or one argument; its tensors are disposed of. step is that of trainStep or a function like it.
+ * Trains: calls step(state, ...batch) for every batch of the data, in each of the epochs. step is made by trainStep, or a
+ * function like it. A batch is an array of arguments, or one argument; fit disposes of its tensors. The given state is used
+ * up; the last one is in the result, also after an abort, and in the FitError that any failure becomes.
  */
 export async function fit<S>(
   step: (state: S, ...batch: any[]) => Result<S>,
@@ -410,20 +412,20 @@ export async function fit<S>(
 }
 
 export interface BatchSizeOptions<S> {
-  /** A state, of which only the form counts. */
+  /** A training state, of which only structure, shapes and dtypes count. */
   state: S;
-  /** A batch of any size, as the step takes it: its tensors differ between sizes along their first axis alone. */
+  /** A batch of any size, as the step takes it. Its tensors may differ from those of other sizes along the first axis only. */
   batch: readonly unknown[];
-  /** Largest size that is of interest; default 65536. */
+  /** The largest size to consider; default 65536. */
   most?: number;
-  /** The size is so many times a whole number: for a step with `accumulate`, that number of parts. Default 1. */
+  /** The size will be a multiple of this number: for a step with `accumulate`, of its number of parts. Default 1. */
   multipleOf?: number;
 }
 
 /**
- * How many items a batch may have so that a step keeps within so many bytes: its intermediate results, as the compiler
- * plans them, and the batch itself. Nothing is run; the step is compiled for about ten sizes, and the answer is at most
- * 6 % below the largest that fits.
+ * How many items a batch may have so that a step takes at most `memory` bytes: for its intermediate results, as the
+ * compiler plans them, and for the batch itself. Nothing is run. The step is compiled for up to some twenty sizes, and the
+ * answer is at most 6 % below the largest that fits. Throws an OutOfMemoryError if the least batch does not fit.
  */
 export function fitBatchSize<S>(step: (state: S, ...batch: any[]) => unknown, memory: number, options: BatchSizeOptions<S>): number {
   const op = 'fitBatchSize';

@@ -1,8 +1,8 @@
 // Elements by index.
 //
-// Indices are int32; negative ones count from the end. Those given as numbers are checked: outside is an error.
-// Those in a tensor may not be known yet, and a compiled program has nowhere to report one that is outside; it is
-// clamped to the first or last element. setDebug(1) checks them, too, wherever they have values at the call.
+// Indices are int32; negative ones count from the end. Indices given as numbers are checked: one out of range is an error.
+// Indices in a tensor may not be known yet, and a compiled program has no way to report one that is out of range: it is
+// clamped to the first or the last element. setDebug(1) checks those too, wherever they have values at the call.
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { resolveAxis } from './axes.js';
@@ -19,11 +19,11 @@ import { Tensor, wrap } from './tensor.js';
 import { isCompiling } from './trace.js';
 import { readElements } from './upload.js';
 
-/** What is allowed of numbers that are indices. */
+/** Which numbers are allowed as indices. */
 interface Allowed {
   least: number;
   most: number;
-  /** One number more. */
+  /** One more number that is allowed, such as a label to ignore. */
   also?: number | undefined;
 }
 
@@ -37,7 +37,8 @@ export function checkAllowed(op: string, what: string, values: ArrayLike<number>
   }
 }
 
-/** Indices where they can be checked: given as numbers, or in a tensor while debugging. Null elsewhere. */
+/** The values of indices that can be checked at the call: those given as numbers, and while debugging those in a tensor.
+ *  Null for others. */
 export function knownIndices(x: TensorLike, op: string, what = 'indices'): ArrayLike<number> | null {
   if (x instanceof Tensor) return debugLevel() >= 1 && !isCompiling() && x.dtype === 'int32' ? x.dataSync() : null;
   const { values, dtype } = readElements(op, x);
@@ -45,7 +46,7 @@ export function knownIndices(x: TensorLike, op: string, what = 'indices'): Array
   return values;
 }
 
-/** int32; arrays of numbers become so when all are whole and allowed. */
+/** x as a tensor of indices; numbers become int32. Throws where known values are not whole, or not allowed. */
 export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, what = 'indices'): Tensor {
   const values = knownIndices(x, op, what);
   if (values) checkAllowed(op, what, values, allowed);
@@ -54,17 +55,18 @@ export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, wha
 
 const ANY: Allowed = { least: -MAX_INT32 - 1, most: MAX_INT32 };
 
-/** Indices of an axis of that size. */
+/** The indices allowed for an axis of this size. */
 export const ofAxis = (size: number): Allowed => ({ least: -size, most: size - 1 });
 
-/** count elements of one axis, a view: gradients of many of them are put together without adding each to all. */
+/** count elements along one axis, as a view. The gradients of many such parts are put together at once, instead of
+ *  adding each to a tensor of the whole size. */
 export function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {
   const along = <T>(there: T, elsewhere: (dim: number) => T): T[] =>
     t.shape.map((dim, i) => (i === axis ? there : elsewhere(dim)));
   return slice(t, along(begin, () => 0), along(count, (dim) => dim), { strides: along(stride, () => 1) });
 }
 
-/** What lies at one place of an axis, which goes. */
+/** The elements at one index of an axis, without that axis. */
 const partAt = (t: Tensor, axis: number, at: number): Tensor =>
   reshape(part(t, axis, at, 1), t.shape.filter((_, i) => i !== axis));
 
@@ -72,7 +74,8 @@ interface AxisOf {
   axis: number;
 }
 
-/** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
+/** The elements at indices along an axis (default 0). The dimensions of indices, which may have any shape, take the
+ *  place of the axis; a number drops it. */
 export function take(x: TensorLike, indices: TensorLike, { axis }: AxisOf): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'take');
@@ -88,8 +91,8 @@ export function take(x: TensorLike, indices: TensorLike, { axis }: AxisOf): Tens
   });
 }
 
-/** An index for each element of the result; x and indices have one rank, and broadcast but along the axis (default the
- *  last), as in NumPy. */
+/** Elements along an axis (default the last), with an index for each element of the result. x and indices have the same
+ *  rank, and broadcast to each other along all other axes, as in NumPy. */
 export function takeAlongAxis(x: TensorLike, indices: TensorLike, { axis }: AxisOf): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'takeAlongAxis');
@@ -102,7 +105,8 @@ export function takeAlongAxis(x: TensorLike, indices: TensorLike, { axis }: Axis
 
 export type ScatterMode = (typeof SCATTER_MODES)[number];
 
-/** x with updates put in the place of the elements that take gives, or combined with them; axis < 0 from the end. */
+/** x with updates put in the place of the elements that take gives for these indices, or combined with them as mode
+ *  says. A negative axis counts from the end. */
 export function scatterAlong(
   op: string,
   x: TensorLike,
@@ -131,24 +135,24 @@ export const scatter = (
 export const scatterAdd = (x: TensorLike, indices: TensorLike, updates: TensorLike, { axis }: AxisOf): Tensor =>
   scatterAlong('scatterAdd', x, indices, updates, axis, 'add');
 
-/** Rows from begin to before end in steps of stride, as slices of arrays count. */
+/** Rows from begin to before end in steps of stride; negative bounds count from the end, as in Array.slice. */
 export interface RowRange {
-  /** Default: the first, or the last when stride is below 0. */
+  /** The first row to take. Default: row 0, or the last one when stride is negative. */
   begin?: number;
-  /** Default: past the last, or before the first. */
+  /** Where to stop: this row is not taken. Default: past the last row, or before the first when stride is negative. */
   end?: number;
   /** Default 1. */
   stride?: number;
 }
 
-/** What at takes: one row, some rows, a range. */
+/** Which rows `at` means: one, some by their indices, or a range. */
 export type RowIndex = TensorLike | RowRange;
 
-/** Rows of a tensor, that is what lies at indices along its first axis. */
+/** Rows of a tensor: the elements at indices along its first axis. */
 export interface Rows {
   /** The rows. */
   get(): Tensor;
-  /** The tensor with values, which broadcast to the rows, in their place; of repeated ones the last stays. */
+  /** The tensor with values in the place of the rows, to which they broadcast; for a row given twice the last ones stay. */
   set(values: TensorLike): Tensor;
   /** The tensor with values added to the rows. */
   add(values: TensorLike): Tensor;
@@ -182,7 +186,7 @@ function rangeIndices(range: RowRange, rows: number): Tensor {
   return first === 0 ? stepped : stepped.add(first);
 }
 
-/** How many rows there are; a row's own number has to be one of theirs. */
+/** The number of rows of t. Throws if index is a number and none of theirs. */
 function countRows(t: Tensor, index: RowIndex): number {
   const rows = t.shape[resolveAxis('at', 0, t.shape)]!;
   if (typeof index === 'number' && !(index >= -rows && index < rows)) {

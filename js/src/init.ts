@@ -23,14 +23,17 @@ export interface InitOptions {
   wasm?: WasmSource;
   /** Threads that compute, the caller included. 'auto' (default): one per core. */
   threads?: 'auto' | number;
-  /** Kernels are WebAssembly emitted at run time for their shapes (default true); without, and where
-   *  the engine refuses, an interpreter computes the same. */
+  /** Emits kernels as WebAssembly for their shapes at run time (default true). Otherwise, and where the engine refuses
+   *  such code, an interpreter computes the same. */
   jit?: boolean;
-  /** Relaxed SIMD instructions in them, where the engine has any and they fuse a multiply with an
-   *  add (default true); never if deterministic. Functions such as exp then round differently in
-   *  the last place (docs/accuracy.md has both). */
+  /**
+   * Uses relaxed SIMD instructions in emitted kernels, where the engine has them and they fuse a multiply with an add
+   * (default true); never if deterministic. Functions such as exp then round differently in the last place
+   * (docs/accuracy.md has both).
+   */
   relaxedSimd?: boolean;
-  /** The same bits on every machine, natively and in WebAssembly, at the price of fused multiply-add. */
+  /** Computes the same bits on every machine, natively and in WebAssembly, without fused multiply-adds, which costs
+   *  speed. Default false. */
   deterministic?: boolean;
   /** Most bytes that tensors and programs may take together. */
   maxMemory?: number;
@@ -51,11 +54,12 @@ export interface Info {
   crossOriginIsolated: boolean;
   /** The device beside the CPU, or null. */
   device: DeviceInfo | null;
-  /** Why something is off. */
+  /** Why something is off, such as threads or relaxed SIMD. */
   reasons: string[];
-  /** Compiled programs that are kept, how often one was found there, and how many went for others. */
+  /** The cache of compiled programs: how many are in it, how often an evaluation found its program there or not, and how
+   *  many gave way to others. */
   programs: { cached: number; hits: number; misses: number; evicted: number };
-  /** Modules of run-time code: alive, their bytes, how often equal ones were shared, and how many the
+  /** Modules of run-time code: how many are alive, their bytes, how often an equal one was shared, and how many the
    *  engine refused. */
   modules: { live: number; bytes: number; hits: number; refused: number };
 }
@@ -79,7 +83,7 @@ const OPTIONS: OptionSchema<InitOptions> = {
   device: 'any',
 };
 
-/** The option in which a second init differs from the first, or undefined. */
+/** The first option in which a second init differs from the first, or undefined. */
 function difference(first: InitOptions, second: InitOptions): keyof InitOptions | undefined {
   const plain = (value: unknown): unknown => (value instanceof URL ? value.href : value);
   const isSame = (name: keyof InitOptions): boolean =>
@@ -88,8 +92,9 @@ function difference(first: InitOptions, second: InitOptions): keyof InitOptions 
 }
 
 /**
- * Loads the core; everything else needs it. Idempotent: a second call with no or the same options
- * resolves to the same info; with other options it rejects (code 'argument') and changes nothing.
+ * Loads the core, which everything else needs. Idempotent: a second call with the same options or none resolves to the same
+ * info, after it has asked again for a device that was lost; with other options it rejects (code 'argument') and changes
+ * nothing.
  */
 export async function init(given?: InitOptions): Promise<Info> {
   const options = readOptions('init', given, OPTIONS);
@@ -153,7 +158,8 @@ interface Choice extends Grant {
   reasons: string[];
 }
 
-/** A given module decides by itself; else threads where memory can be shared. */
+/** Chooses module and memory. A given module decides whether there are threads; without one there are, where memory can
+ *  be shared. */
 async function choose(source: WasmSource | undefined, device: Device | undefined): Promise<Choice> {
   const { isolated, reason } = isolation();
   if (source !== undefined) {
@@ -211,7 +217,7 @@ async function enterPool(
 const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
   relaxedSimd && !deterministic && hasRelaxedSimd() && fuses();
 
-/** Most bytes that the core may take; no more than its interface has a number for. */
+/** Most bytes that the core may take; its interface passes them as a 32-bit number. */
 const memoryLimit = ({ bytes }: Choice, { maxMemory }: InitOptions): number =>
   Math.min(maxMemory ?? bytes, bytes, 0xffffffff);
 
@@ -253,7 +259,7 @@ async function createCore(
   return [choice, exports];
 }
 
-/** The options without a device that there is none of, if it may be missing; and why. */
+/** Opens the device. Returns the options as they are; if the device is missing, and may be, those without it and the reason. */
 async function withDevice(given: InitOptions): Promise<[InitOptions, string[]]> {
   const { device, ...others } = given;
   try {
@@ -270,7 +276,7 @@ async function start(given: InitOptions): Promise<void> {
   const [options, missing] = await withDevice(given);
   const clockBase = clockOrigin();
   const threads = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_WORKERS);
-  // Their scripts load while the module is compiled.
+  // Made first: the workers' scripts load while the module is compiled.
   let workers = isolation().isolated ? new Workers(threads) : null;
   try {
     const [choice, exports] = await createCore(options, clockBase, threads, workers);

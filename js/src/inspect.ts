@@ -26,7 +26,7 @@ export interface StageNode {
   attrs: string;
   /** The kernel that computes it; null before there are kernels, for what needs none, and in regions. */
   group: number | null;
-  /** The call that made it, or whose derivative it is: its place in Inspection.calls. */
+  /** The call that made it, or whose derivative it is: an index of Inspection.calls. */
   call?: number;
   /** A derivative made it. */
   derivative?: true;
@@ -44,10 +44,11 @@ export interface StageControl {
    *  others are the same in every round. Results are carries, then slices. */
   carries: number;
   stacks: number;
-  /** Of scan: how many rounds it has, and whether the first one has the last slices. */
+  /** For a scan: its number of rounds, and whether the first round has the last slices. */
   rounds?: number;
   backwards?: boolean;
-  /** What each is to the node, e.g. 'body', and its number among the regions of the graph that the node is in. */
+  /** The regions that the node runs: their roles, e.g. 'body', and their numbers among the regions of the graph that it
+   *  is in. */
   regions: { name: string; number: number }[];
 }
 
@@ -63,9 +64,9 @@ export interface StageEdge {
 export interface StageGraph {
   nodes: StageNode[];
   edges: StageEdge[];
-  /** Results, in order. */
+  /** The ids of the results, in order. */
   outputs: number[];
-  /** The graphs that its nodes of control flow run. An op 'input' in one is the argument whose number is its attrs. */
+  /** The graphs that its nodes of control flow run. In them an op 'input' is the argument whose number is its attrs. */
   regions: StageRegion[];
 }
 
@@ -76,16 +77,16 @@ export interface StageRegion extends StageGraph {
 /** The graph after one stage of compiling. From 'plan' on its nodes are the kernels. */
 export interface Stage extends StageGraph {
   name: string;
-  /** One value a line; kernels, buffers or strip programs in the later stages. */
+  /** The graph with one value a line; in later stages its kernels, buffers or strip programs. */
   text: string;
-  /** For Graphviz. */
+  /** The graph for Graphviz. */
   dot: string;
   /**
-   * What its rules did, in order: each put a value of this graph, `to`, in the place of `from`, a value of the stage
-   * before. Those in regions, and of stages that have no rules, are not listed.
+   * The rewrites that its rules made, in order: each put a value of this graph, `to`, in the place of `from`, a value of
+   * the stage before. Rewrites within regions are not listed, and stages without rules have none.
    */
   rewrites: { rule: string; from: number; to: number }[];
-  /** What the stage took. */
+  /** Milliseconds that the stage took. */
   compileMs: number;
 }
 
@@ -110,18 +111,18 @@ export interface InspectedKernel {
   engine: string;
   /** Shaders that one run starts on a graphics processor; a loop that tests counts as one round. 0 on the CPU. */
   dispatches: number;
-  /** Of one run. */
+  /** Operations on floats, and bytes read and written, in one run. */
   flops: number;
   bytes: number;
-  /** The kernel that it repeats to keep within the memory budget; null for nearly all. */
+  /** The id of the kernel that it repeats to keep within the memory budget; null for nearly all. */
   again: number | null;
-  /** How many of its flops make values again that a derivative needs and a checkpoint did not keep. */
+  /** The part of its flops that computes values again which a derivative needs and a checkpoint did not keep. */
   flopsAgain: number;
-  /** What it computes: nodes of stage 'groups'. */
+  /** The values that it computes: ids of nodes in stage 'groups'. */
   nodes: number[];
-  /** Why its inputs were not computed in it. */
+  /** Why its inputs were not computed within it. */
   cuts: Cut[];
-  /** Buffers, as in memory.blocks. */
+  /** The buffers that it reads and writes, by their `value` in memory.blocks. */
   reads: number[];
   writes: number[];
   /** The WebAssembly emitted for it as text; a comment that says why where there is none. */
@@ -141,9 +142,9 @@ export interface MemoryBlock {
   /** Place in the arena in bytes; null for what lies outside of it. */
   offset: number | null;
   bytes: number;
-  /** The kernel that writes it first; null: none does. */
+  /** The id of the kernel that writes it first; null if none does. */
   kernel: number | null;
-  /** The kernels between which it is in use. */
+  /** The ids of the first and the last kernel between which it is in use. */
   first: number;
   last: number;
   /** 'donated': a result in the memory of an argument. */
@@ -156,78 +157,81 @@ export interface InspectedMemory {
   naiveBytes: number;
   /** What keeping within memoryBudget takes and brings; null where there is none. */
   budget: InspectedBudget | null;
-  /** What derivatives make again instead of keeping it: bodies of checkpoints, branches of conditions; null for nothing. */
+  /** What derivatives compute again instead of keeping it: bodies of checkpoints, branches of conditions; null if nothing. */
   again: InspectedAgain | null;
   blocks: MemoryBlock[];
 }
 
 export interface InspectedBudget {
-  /** The budget. */
+  /** The budget in bytes. */
   bytes: number;
-  /** By what the arena is smaller than without it. */
+  /** Bytes by which the arena is smaller than without the budget. */
   savedBytes: number;
-  /** Kernels that run again, and their work in one run: the price. */
+  /** How many kernels run again, and their work in one run: the price. */
   kernelsAgain: number;
   flopsAgain: number;
   bytesAgain: number;
 }
 
-/** Where nobody reads what a checkpoint returns, its body is made for the derivative alone. */
+/** What derivatives compute again. The body of a checkpoint whose results nothing reads is computed for the derivative
+ *  alone, and so only once. */
 export interface InspectedAgain {
-  /** Computed values that are kept for it, e.g. the arguments of checkpoints, and their bytes, in all rounds of a loop. */
+  /** Computed values that are kept to compute others from, e.g. the arguments of checkpoints: their number, and their
+   *  bytes in all rounds of a loop. */
   keptValues: number;
   keptBytes: number;
-  /** The values made again that derivatives read, in all rounds: without it, they would be kept. */
+  /** Bytes, in all rounds of a loop, of the values computed again that derivatives read: otherwise they would be kept. */
   droppedBytes: number;
-  /** What making them again takes in one run: the price. Kernels have their part as flopsAgain. */
+  /** The operations in one run that compute values again: the price. Each kernel has its part as flopsAgain. */
   flops: number;
 }
 
-/** One of the two parts that a program is compiled as. */
+/** A part of a program: what runs in every call, or the prelude. */
 export interface InspectedPart {
   stages: Stage[];
   kernels: InspectedKernel[];
   memory: InspectedMemory;
   /** Nodes of the graph after all passes. */
   nodes: number;
-  /** Of one run. */
+  /** Operations on floats, and bytes read and written, in one run. */
   flops: number;
   bytes: number;
 }
 
 export interface Inspection extends InspectedPart {
-  /** What depends on captured tensors alone: it runs at the first call, and its results are kept. */
+  /** The part that depends on captured tensors alone: it runs at the first call, and its results are kept. Null if there
+   *  is none. */
   prelude: InspectedPart | null;
   /**
-   * Where the calls stand that made the nodes: of each the places on its stack that are not in this package, innermost
-   * first.
+   * For each call that made nodes: the places on its stack that are outside of this package, innermost first.
    */
   calls: SourcePlace[][];
   /**
-   * With option tune: what tuning has kept for this program, which is the form that is shown, and what it tried, with the
-   * times of what lost. null without the option, and as long as this function has not been tuned here, by tune or by calls
-   * of jit with { tune: true }. Calls of a training step are a program of their own, to which the learning rate is given:
-   * step.tuning tells of those, and tune(step) tunes what inspect(step) shows.
+   * With option tune: what tuning has kept for this program, in the form of it that is shown, and what it tried, with times
+   * also for what was not kept. Null without the option, and until this function is tuned here, by tune or by calls of jit
+   * with { tune: true }. Calls of a training step run a program of their own, which takes the learning rate as an input:
+   * step.tuning reports on that one, and tune(step) tunes what inspect(step) shows.
    */
   tuning: Tuning | null;
-  /** Tracing and all stages; includes the work of recording them. */
+  /** Milliseconds of tracing and all stages, including the work of recording them. */
   compileMs: number;
   /**
    * The whole program as standalone C11, one function per kernel. name: of the function to call. Tensors that f captured
-   * are its arguments behind those of f, the learning rate of a training step among them; a comment says what each is.
+   * are its arguments after those of f, the learning rate of a training step among them; a comment says what each is.
    */
   cSource(name?: string): string;
   /**
-   * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops,
-   * checkpoints and functions with derivatives of their own as such, a value a line with its type. It runs to equal
-   * bits. name: of the function in it. Outside of Node, `import 'sinter/source'` loads what writes it.
+   * What f computes, as a JavaScript module over this package, with one line for each value and its type. It has the names
+   * of f's arguments, and writes loops, checkpoints and functions with derivatives of their own as such. It computes the
+   * same bits. name: of the function in it. Outside of Node, `import 'sinter/source'` first: it loads the code that writes
+   * the module.
    */
   jsSource(name?: string): string;
-  /** Gives the program back; wat, wgsl, cSource and jsSource then fail. Otherwise that happens some time after use. */
+  /** Releases the program; wat, wgsl, cSource and jsSource then fail. Without it that happens some time after the last use. */
   dispose(): void;
 }
 
-/** What the core writes. */
+/** The JSON that the core writes. */
 type Recorded = Omit<InspectedPart, 'kernels' | 'memory'> & {
   kernels: Omit<InspectedKernel, 'wat' | 'wgsl' | 'nodes' | 'cuts'>[];
   memory: Omit<InspectedMemory, 'blocks'> & { blocks: Omit<MemoryBlock, 'kernel'>[] };
@@ -257,7 +261,7 @@ function readPart(program: Program, part: ProgramPart): InspectedPart {
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());
 
-/** inspect(f)(...args): how f compiles for these arguments. Nothing is run. */
+/** inspect(f)(...args) shows how f compiles for these arguments. Nothing is run. */
 export function inspect<A extends readonly unknown[]>(
   f: (...args: A) => unknown,
   given?: CompileOptions,

@@ -1,5 +1,6 @@
-// What the other entry points of the package (sinter/logic, sinter/gguf, sinter/llm, sinter/onnx) use of it besides its
-// public functions. They reach it through index.js alone, so that a page has every class and every function once.
+// Functions and constants that other entry points of the package (sinter/logic, sinter/gguf, sinter/llm, sinter/onnx, ...)
+// use besides the public ones. They import them through index.js alone, so that a page has every class and every function
+// once.
 
 export { asTensor } from './apply.js';
 export { checkChoice, checkInteger, checkIntegers, checkNumber, isNumericArray, isPlainObject, shown, shownList } from './check.js';
