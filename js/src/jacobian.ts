@@ -1,4 +1,4 @@
-// Matrices of derivatives: the derivative as a linear function, applied to all vectors of a basis at once.
+// Matrices of derivatives: the derivative as a linear function, applied to all unit vectors at once.
 
 import { argumentNumbers, checkChoice, checkFunction } from './check.js';
 import { eye } from './functions.gen.js';
@@ -10,7 +10,7 @@ import { tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { handOut, mapExamples, pullBack, pushForward, record, type Grads } from './variables.js';
 
-/** A tree of results with, in place of each tensor, its derivatives by the arguments. */
+/** The tree of results, with a tensor's derivatives by the arguments in the place of each tensor. */
 export type JacobianOf<A extends readonly unknown[], R, N> = R extends Tensor ? Grads<A, N> : MapOf<R, Grads<A, N>>;
 
 export interface ArgnumsOptions<N> {
@@ -19,17 +19,17 @@ export interface ArgnumsOptions<N> {
 }
 
 export interface JacobianOptions<N> extends ArgnumsOptions<N> {
-  /** 'forward' by jvp, a column for each element of the arguments; 'reverse' by vjp, a row for each of the results;
-   *  'auto', the default, by what are fewer. */
+  /** 'forward': by jvp, a column for each element of the arguments; 'reverse': by vjp, a row for each element of the
+   *  results; 'auto' (default): whichever takes fewer. */
   mode?: 'auto' | 'forward' | 'reverse';
 }
 
 type Mode = 'auto' | 'forward' | 'reverse';
 
-/** The unit vectors of t's elements: one more axis in front, as long as t has elements. */
+/** The unit vectors for t's elements, stacked along a new first axis of t.size. */
 const basis = (t: Tensor): Tensor => eye(t.size, { dtype: t.dtype }).reshape([t.size, ...t.shape]);
 
-/** For a variable: the derivatives of each output by it. */
+/** The derivatives of each output by variable number `by`. */
 function columns(op: string, outputs: readonly Tensor[], variables: readonly Tensor[], by: number): Tensor[] {
   const x = variables[by]!;
   const example = placeholder(x.meta);
@@ -39,7 +39,7 @@ function columns(op: string, outputs: readonly Tensor[], variables: readonly Ten
   return all.map((t, k) => t.reshape([...outputs[k]!.shape, ...x.shape]));
 }
 
-/** For an output: its derivatives by each variable. */
+/** The derivatives of output y by each variable. */
 function rows(op: string, y: Tensor, variables: readonly Tensor[]): Tensor[] {
   const example = placeholder(y.meta);
   const made = pullBack(op, [y], [example], variables);
@@ -49,7 +49,7 @@ function rows(op: string, y: Tensor, variables: readonly Tensor[]): Tensor[] {
 
 const sizeOf = (tensors: readonly Tensor[]): number => tensors.reduce((sum, t) => sum + t.size, 0);
 
-/** By output, by variable. */
+/** The derivatives as [output][variable]. */
 function matrices(op: string, outputs: readonly Tensor[], variables: readonly Tensor[], mode: Mode): Tensor[][] {
   const forward = mode === 'auto' ? sizeOf(variables) <= sizeOf(outputs) : mode === 'forward';
   if (!forward) return outputs.map((y) => rows(op, y, variables));
@@ -83,8 +83,8 @@ const ARGNUMS: OptionSchema<ArgnumsOptions<unknown>> = { argnums: 'any' };
 const MODES: readonly Mode[] = ['auto', 'forward', 'reverse'];
 
 /**
- * The function of the same arguments that returns all derivatives of f's results by the elements of an argument: for a
- * result and an argument a tensor with the result's dimensions, then the argument's. Trees give trees of trees.
+ * Returns a function of f's arguments that gives all derivatives of f's results by the elements of an argument: for a
+ * result and an argument a tensor with the dimensions of the result, then those of the argument. Trees give trees of trees.
  */
 export function jacobian<A extends readonly unknown[], R, const N extends number | readonly number[] = 0>(
   f: (...args: A) => R,
@@ -95,7 +95,7 @@ export function jacobian<A extends readonly unknown[], R, const N extends number
   return jacobianFunction('jacobian', f, argnums, mode);
 }
 
-/** jacobian in forward mode: for functions of few numbers. */
+/** jacobian in forward mode: best where the arguments have few elements. */
 export function jacfwd<A extends readonly unknown[], R, const N extends number | readonly number[] = 0>(
   f: (...args: A) => R,
   options?: ArgnumsOptions<N>,
@@ -104,7 +104,7 @@ export function jacfwd<A extends readonly unknown[], R, const N extends number |
   return jacobianFunction('jacfwd', f, argnums, 'forward');
 }
 
-/** jacobian in reverse mode: for functions with few results. */
+/** jacobian in reverse mode: best where the results have few elements. */
 export function jacrev<A extends readonly unknown[], R, const N extends number | readonly number[] = 0>(
   f: (...args: A) => R,
   options?: ArgnumsOptions<N>,
@@ -113,8 +113,8 @@ export function jacrev<A extends readonly unknown[], R, const N extends number |
   return jacobianFunction('jacrev', f, argnums, 'reverse');
 }
 
-/** The second derivatives of f by an argument: jacfwd of jacrev. For an f of one number the argument's dimensions twice;
- *  trees give trees of trees. */
+/** The second derivatives of f by an argument: jacfwd of jacrev. For an f of one number each has the argument's
+ *  dimensions twice; trees give trees of trees. */
 export function hessian<A extends readonly unknown[], R, const N extends number | readonly number[] = 0>(
   f: (...args: A) => R,
   options?: ArgnumsOptions<N>,

@@ -1,9 +1,9 @@
-// jit(f): f is traced once per structure, shapes, dtypes and static values of its arguments; after that
-// a call is one call into the core.
+// jit(f): f is traced once per combination of structure, shapes, dtypes and static values of its arguments; after that a
+// call is one call into the core.
 //
-// Cache key: the structure of the arguments with static values in place, then dtype and shape of every
-// tensor. A number among the arguments is static: pass a tensor where it changes from call to call. A typed array
-// becomes a tensor at the call. Whatever else can change unseen is refused, so that no result is ever stale.
+// Cache key: the structure of the arguments with the static values in their places, then dtype and shape of every tensor. A
+// number among the arguments is static: pass a tensor where it changes from call to call. A typed array becomes a tensor at
+// the call. All other values that can change unseen are refused, so that no result is ever stale.
 
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
@@ -24,9 +24,9 @@ import type { Tuning } from './tune.js';
 import { Traces, type Call, type Trace } from './traces.js';
 
 export interface JitOptions extends CompileOptions {
-  /** Arguments whose tensors the call uses up: their memory is taken for the results. */
+  /** The numbers of arguments whose tensors the call uses up: their memory is taken for the results. */
   donate?: number | readonly number[];
-  /** Called after every trace: to find out what makes a function compile again. */
+  /** Called after every trace, which shows what makes a function compile again. */
   onTrace?: (trace: Trace) => void;
 }
 
@@ -35,25 +35,26 @@ export interface Jitted<A extends readonly unknown[], R> {
   (...args: A): R;
   /** Programs compiled and kept: one per combination of structure, shapes, dtypes and static values. */
   readonly cacheSize: number;
-  /** The times f was traced, the last 64 of them, and why. Calls that find their program leave none. */
+  /** When f was traced, and why: the last 64 times. Calls that find their program are not listed. */
   readonly traces: readonly Trace[];
   /**
-   * Compiles for arguments like these, in slices of some milliseconds between which the event loop has its turns, so
-   * that a page goes on; the first call then finds its program. Nothing is computed. f itself is traced at once.
+   * Compiles for arguments like these, in slices of some milliseconds between which the event loop has its turns, so that a
+   * page goes on; the first call then finds its program. Nothing is computed. f itself is traced at once, in one piece.
    */
   compile(...args: A): Promise<void>;
   /**
-   * The program for arguments like these as bytes, for load(): a file, a message to a worker. Nothing is computed.
-   * What the function captured is in them. Structures may have arrays, plain objects, Maps and Sets.
+   * The program for arguments like these as bytes, for load(): to keep in a file, or to send to a worker. Nothing is
+   * computed. The bytes contain the tensors that the function captured. Structures may have arrays, plain objects, Maps and
+   * Sets.
    */
   save(...args: A): Uint8Array<ArrayBuffer>;
-  /** What tuning has tried so far for arguments like these, or tried before; null without option tune. */
+  /** What tuning has tried for arguments like these, now or earlier; null without option tune. */
   tuning(...args: A): Tuning | null;
   /** Releases the programs; the next call compiles again. */
   dispose(): void;
 }
 
-/** The program for some arguments, and how their tensors lie in it. */
+/** The program for some arguments, their tensors, and the structures of arguments and result. */
 export interface MadeProgram {
   program: Program;
   tensors: readonly Tensor[];
@@ -65,20 +66,20 @@ export interface MadeProgram {
 type UseProgram = <T>(as: string, args: readonly unknown[], use: (made: MadeProgram) => T) => T;
 const programs = new WeakMap<object, UseProgram>();
 
-/** What use makes of a compiled function's program for arguments like these, which nothing of is used up; as: what the
- *  caller is called in messages. */
+/** Calls use with the program of a compiled function for arguments like these, and returns its result. None of the
+ *  arguments is used up. as: the caller's name in errors. */
 export const withProgram = <A extends readonly unknown[], T>(as: string, f: Jitted<A, unknown>, args: A, use: (made: MadeProgram) => T): T =>
   programs.get(f)!(as, args, use);
 
-/** Compiled programs kept per function; the one unused for longest goes first. */
+/** Most compiled programs kept per function; the least recently used one goes first. */
 const MAX_PROGRAMS = 64;
 
 interface Compiled {
   program: Program;
   result: TreeShape;
-  /** For device 'auto', where there is a device. */
+  /** For device 'auto', if there is a device. */
   choice?: Choice | undefined;
-  /** How its first run is tested, for debugging. */
+  /** While debugging a device: makes the first run, and compares its results with those of the CPU. */
   test?: ((inputs: readonly Tensor[]) => Tensor[]) | undefined;
 }
 
@@ -137,14 +138,14 @@ class ProgramCache {
   }
 }
 
-/** The program run last, for calls whose arguments look the same: neither a tree nor a key is made of them. */
+/** The program run last, with what its arguments looked like: a call with arguments like these needs neither tree nor key. */
 class Recent {
   readonly #shape: TreeShape;
-  /** Whether the arguments are tensors, and no trees. */
+  /** Whether each argument is a tensor itself. */
   readonly #isPlain: boolean;
   readonly #keys: readonly string[];
   readonly compiled: Compiled;
-  /** Of each tensor, whether it is donated. */
+  /** For each tensor, whether it is donated. */
   readonly flags: readonly boolean[];
 
   constructor({ tensors, shape }: Flat, compiled: Compiled, flags: readonly boolean[]) {
@@ -155,7 +156,7 @@ class Recent {
     this.flags = flags;
   }
 
-  /** The tensors of such arguments; null for others. */
+  /** The tensors of args, if these are like the arguments of the last call; else null. */
   match(args: readonly unknown[]): readonly Tensor[] | null {
     const found = this.#isPlain ? args : tensorsOf(args, this.#shape);
     const keys = this.#keys;
@@ -172,7 +173,7 @@ const collected = new FinalizationRegistry<ProgramCache>((cache) => cache.clear(
 
 type Traced = (args: unknown[]) => unknown;
 
-/** Traces f on placeholders of the given arguments; its program is still to be compiled. */
+/** Traces f on placeholders for the given arguments. The program that this gives is not compiled yet. */
 function trace(op: string, f: Traced, { tensors, bound, shape }: Flat, options: ProgramOptions): Compiled {
   let compiled: Compiled | undefined;
   const make = (): void => {
@@ -188,28 +189,28 @@ function trace(op: string, f: Traced, { tensors, bound, shape }: Flat, options: 
   return compiled!;
 }
 
-/** The program of f for the given arguments. */
+/** The compiled program of f for the given arguments. */
 export function compile(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
   const made = trace(op, f, args, options);
   made.program.compile();
   return made;
 }
 
-/** As trace, for 'auto': for the CPU, and as the device chooses. */
+/** As trace, for device 'auto': the program of the CPU, and the device's choice between it and one of its own. */
 function traceBoth(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
   const made = trace(op, f, args, { ...options, device: 'cpu' });
   const there = (): Program => compile(op, f, args, { ...options, device: 'webgpu' }).program;
   return { ...made, choice: runtime().device?.choose(op, made.program, options.donate, there) };
 }
 
-/** As trace, for the device, where the first run is to be tested against the CPU's. */
+/** As trace, for the device, with a test that compares the first run with one on the CPU. */
 function traceTested(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
   const made = trace(op, f, args, options);
   const here = (): Program => compile(op, f, args, { ...options, device: 'cpu', donate: options.donate.map(() => false) }).program;
   return { ...made, test: runtime().device?.test(op, made.program, here) };
 }
 
-/** Which leaves belong to donated arguments; the tree is that of the list of arguments. */
+/** For each leaf, whether its argument is donated; args is the shape of the list of arguments. */
 function donatedLeaves(args: TreeShape, donate: ReadonlySet<number>): boolean[] {
   if (args.kind !== 'array') return [];
   return args.items.flatMap((arg, i) => new Array<boolean>(tensorCount(arg)).fill(donate.has(i)));
@@ -227,13 +228,14 @@ function checkDonation(op: string, tensors: readonly Tensor[], flags: readonly b
 
 const JIT: OptionSchema<JitOptions> = { ...COMPILE, donate: 'any', onTrace: 'function' };
 
-/** Compiles f at its first call with arguments of a kind; see the head of this file. */
+/** Compiles f at its first call with each combination of structure, shapes, dtypes and static values (numbers among
+ *  them) of its arguments; later calls run the program. */
 export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, options?: JitOptions): Jitted<A, R> {
   checkFunction('jit', f, 'jit(f) compiles f at its first call');
   return compiledFunction('jit', f, readOptions('jit', options, JIT), (i) => `argument ${i}`);
 }
 
-/** As jit, for a function that is called op in messages and its arguments as nameOf says. */
+/** As jit; in errors the function is called op, and argument i as nameOf says. */
 export function compiledFunction<A extends readonly unknown[], R>(
   op: string,
   f: (...args: A) => R,
@@ -253,7 +255,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     onCpu?.dispose();
   };
 
-  /** Programs of a device that was lost are made anew. */
+  /** Forgets programs made for a device that was lost since; they are compiled again. */
   const forgetLost = (): void => {
     if ((options.device ?? 'cpu') === 'cpu' || madeAt === deviceTimes()) return;
     forget();
@@ -289,7 +291,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
       const made = traceWith(flat, flags);
       made.program.compile();
       tell(call, flat);
-      recent = null; // what is kept now may take the place of its program
+      recent = null; // caching this program may have evicted that one
       return made;
     });
     return { flags, compiled };
@@ -305,7 +307,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
       if (cache.has(key)) return;
       const made = traceWith(flat, flagsOf(args, flat));
       await made.program.compileInTurns();
-      if (cache.has(key)) return release(made); // a call has come first
+      if (cache.has(key)) return release(made); // a call has compiled it meanwhile
       cache.add(key, made);
       recent = null;
       tell(call, flat);
@@ -326,7 +328,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     }
   };
 
-  /** What is saved runs everywhere: of a function for the device it is the program that the CPU would have. */
+  /** What is saved runs on any machine: for a function of the device it is the program that the CPU would have. */
   const save = (...args: A): Uint8Array<ArrayBuffer> => {
     if (onCpu) return onCpu.save(...args);
     return useProgram('save', args, ({ program, ...note }) => saveProgram(program, note));
@@ -341,7 +343,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     return rebuild(compiled.result, outputs) as R;
   };
 
-  /** A call that is not like the last one; own: tensors made of its typed arrays. */
+  /** A call with other arguments than the last one. own: receives the tensors made of typed arrays. */
   const callWith = (args: A, own: Tensor[]): R => {
     const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
     const { flags, compiled } = compiledWith(args, flat);
@@ -385,7 +387,7 @@ const keepIn = (list: Tensor[], t: Tensor): Tensor => {
   return t;
 };
 
-/** f as part of another trace, with arguments as a compiled f has them. */
+/** Calls f as part of another trace, with arguments as a compiled f gets them. */
 function inline<A extends readonly unknown[], R>(op: string, f: (...args: A) => R, args: A): R {
   const { tensors, shape } = flatten(args, op, (array) => asTensor(array, op));
   return f(...(rebuild(shape, tensors) as unknown as A));

@@ -1,4 +1,4 @@
-// jsSource: gathers what is known of a traced function for sinter/source, which writes it down.
+// jsSource: gathers what is known of a traced function, and has sinter/source write it as JavaScript.
 
 import { SinterError, UnsupportedError } from './errors.js';
 import { parameterNames, resultKind } from './origin.js';
@@ -23,7 +23,8 @@ function writer(): typeof moduleText {
   });
 }
 
-/** The program as a module, in a function called name; f: what was traced, args: its list of arguments. */
+/** The program as the text of a module, with a function called name. f: the function that was traced; args: the shape of
+ *  its list of arguments. */
 export function jsSource(program: Program, f: (...args: never) => unknown, args: TreeShape, result: TreeShape, name: string): string {
   checkFunctionName('jsSource', name);
   const list = args.kind === 'array' ? args.items : [];

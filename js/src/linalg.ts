@@ -1,4 +1,4 @@
-// Products.
+// einsum: sums of products, in one call into the core.
 
 import { withTensors, type TensorLike } from './apply.js';
 import { SinterError } from './errors.js';
@@ -6,9 +6,9 @@ import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
 
 /**
- * Sum of products: one term of letters per operand, an axis each, then '->' and those of the result; the
- * other letters are summed. Without '->' the result has the letters that occur once, in alphabetical order.
- * '...' stands for further axes. A letter twice in a term takes the diagonal.
+ * A sum of products. spec has one term per operand, with a letter for each axis, then '->' and the letters of the result;
+ * the other letters are summed over. Without '->' the result has the letters that occur once, in alphabetical order. '...'
+ * stands for further axes. A letter twice in a term takes the diagonal.
  *
  *     einsum('bij,bjk->bik', x, y)    einsum('ii', x)    einsum('bqhd,bkhd->bhqk', q, k)
  */

@@ -1,5 +1,5 @@
-// Metrics: how good predictions are, as numbers that need no gradient. Predictions are scores (..., classes), or the classes
-// themselves, whole numbers (...), as the labels are.
+// Metrics: how good predictions are, as numbers that need no gradient. Predictions are scores (..., classes), or class
+// numbers (...) like the labels.
 
 import { asTensor, type TensorLike } from './apply.js';
 import { checkChoice, checkInteger } from './check.js';
@@ -9,7 +9,7 @@ import { readOptions } from './options.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
-/** Predicted classes, labels, and how many classes there are, if scores say it. */
+/** Predicted classes and labels, int32 (...), and the number of classes if scores give it. */
 function classesOf(op: string, predictions: TensorLike, labels: TensorLike): { predicted: Tensor; label: Tensor; classes: number | undefined } {
   const [p, t] = [asTensor(predictions, op), asTensor(labels, op)];
   const areScores = p.ndim === t.ndim + 1;
@@ -20,7 +20,7 @@ function classesOf(op: string, predictions: TensorLike, labels: TensorLike): { p
   return { predicted, label: t.astype('int32'), classes };
 }
 
-/** The share of right predictions. */
+/** The share of right predictions, a float32 scalar. */
 export const accuracy = (predictions: TensorLike, labels: TensorLike): Tensor =>
   tidy(() => {
     const { predicted, label } = classesOf('metrics.accuracy', predictions, labels);
@@ -41,7 +41,7 @@ export const topK = (scores: TensorLike, labels: TensorLike, options?: { k?: num
   });
 
 export interface ClassesOptions {
-  /** How many there are; needed where predictions are no scores. */
+  /** The number of classes; needed where predictions are no scores. */
   classes?: number;
 }
 
@@ -52,7 +52,7 @@ function countPairs(op: string, predictions: TensorLike, labels: TensorLike, giv
     throw new SinterError('argument', op, 'how many classes there are is not known', { hint: 'write { classes: 10 }' });
   checkInteger(op, 'classes', classes, 1, 46340); // whose square is an int32
   const isClass = (t: Tensor): Tensor => logicalAnd(t.greaterEqual(0), t.less(classes));
-  // What is no class goes to a place behind the matrix.
+  // A pair with a label or prediction that is no class counts in an extra place behind the matrix.
   const place = where(logicalAnd(isClass(label), isClass(predicted)), label.mul(classes).add(predicted), classes * classes);
   const counts = scatterAdd(zeros([classes * classes + 1], { dtype: 'int32' }), place.reshape([-1]), place.reshape([-1]).mul(0).add(1));
   return counts.slice([0], [classes * classes]).reshape([classes, classes]);
@@ -66,12 +66,12 @@ export const confusionMatrix = (predictions: TensorLike, labels: TensorLike, opt
   });
 
 export interface F1Options extends ClassesOptions {
-  /** 'macro': the mean over classes; 'micro': of all predictions together; 'weighted': by how often a class is the label;
-   *  'none': of each class. Default 'macro'. */
+  /** 'macro': the mean over classes; 'micro': one value for all predictions together; 'weighted': the mean over classes
+   *  weighted by how often each is the label; 'none': a value per class. Default 'macro'. */
   average?: 'macro' | 'micro' | 'weighted' | 'none';
 }
 
-/** 2 precision recall / (precision + recall), 0 of a class that neither labels nor predictions have. */
+/** 2 precision recall / (precision + recall); 0 for a class that occurs neither in labels nor in predictions. */
 export const f1 = (predictions: TensorLike, labels: TensorLike, options?: F1Options): Tensor =>
   tidy(() => {
     const op = 'metrics.f1';
@@ -86,8 +86,8 @@ export const f1 = (predictions: TensorLike, labels: TensorLike, options?: F1Opti
     return average === 'none' ? each : sum(each.mul(labelled)).div(sum(labelled));
   });
 
-/** The area under the curve of true over false positives: how often a positive scores more than a negative, ties being half.
- *  scores (n), labels (n) bools or 0 and 1. */
+/** The area under the ROC curve: how often a positive scores more than a negative, where ties count half. scores (n);
+ *  labels (n) are bools, or 0 and 1. */
 export const auc = (scores: TensorLike, labels: TensorLike): Tensor =>
   tidy(() => {
     const op = 'metrics.auc';
@@ -95,7 +95,8 @@ export const auc = (scores: TensorLike, labels: TensorLike): Tensor =>
     if (x.ndim !== 1 || String(x.shape) !== String(t.shape))
       throw new ShapeError(op, `needs scores (n) and labels (n): ${shapeText(x.shape)} and ${shapeText(t.shape)}`, { shapes: [x.shape, t.shape] });
     const positive = t.astype('int32');
-    /** The share of negatives before a positive, in order of scores, and of equal ones in order of labels. */
+    /** The share of (negative, positive) pairs in which the negative comes first, in order of scores. Equal scores are
+     *  in order of labels: descending puts positives first, so ties count nothing; ascending counts them in full. */
     const share = (descending: boolean): Tensor => {
       const byLabel = argsort(positive, { descending });
       const order = take(byLabel, argsort(take(x, byLabel)));

@@ -1,8 +1,9 @@
-// Minima of functions, found in one loop of the core: the parameters are one vector, whatever tree they come in.
+// Minima of functions, found in one loop of the core. The parameters, whatever their tree, become one vector.
 //
-// lbfgs: limited memory (Nocedal 1980), with steps that satisfy the weak Wolfe conditions, found by bisection (Lewis and
-// Overton 2013). newton and levenbergMarquardt: steps of (A + lambda D) p = -g, A being the Hessian, or that of squares
-// linearised (Marquardt 1963); lambda falls after a step that helped, and rises after one that did not.
+// lbfgs: limited-memory BFGS (Nocedal 1980), with steps that satisfy the weak Wolfe conditions, found by bisection (Lewis
+// and Overton 2013). newton and levenbergMarquardt: steps p with (A + lambda D) p = -g, where D is A's diagonal in size,
+// and A is the Hessian, or J^T J of the residuals (Marquardt 1963); lambda falls after a step that lowers the value, and
+// rises after one that does not.
 
 import { checkChoice, checkFunction, checkInteger, shown } from './check.js';
 import { cond, foriLoop, scan, whileLoop } from './control.js';
@@ -19,20 +20,21 @@ import { Tensor } from './tensor.js';
 const METHODS = ['lbfgs', 'newton', 'levenbergMarquardt'] as const;
 
 export interface MinimizeOptions {
-  /** Default 'lbfgs'. newton needs second derivatives; of levenbergMarquardt f returns residuals, whose squares count. */
+  /** Default 'lbfgs'. newton needs second derivatives. For levenbergMarquardt f returns residuals: half the sum of their
+   *  squares is made least. */
   method?: (typeof METHODS)[number];
-  /** Default 100. */
+  /** Most steps. Default 100. */
   maxSteps?: number;
-  /** The largest element of a gradient that is small enough. Default 1e-5. */
+  /** The search has converged when no element of the gradient is larger in size. Default 1e-5. */
   tolerance?: number;
 }
 
 const OPTIONS: OptionSchema<MinimizeOptions> = { method: 'string', maxSteps: 'integer', tolerance: 'number' };
 
 export interface Minimum<X> {
-  /** Where f is least, as far as found. */
+  /** The place where f is least, as far as found. */
   x: TensorsOf<X>;
-  /** f there, of levenbergMarquardt half the sum of the squares. */
+  /** f at x; for levenbergMarquardt half the sum of the squares. */
   value: Tensor;
   /** Steps taken, int32. */
   steps: Tensor;
@@ -40,13 +42,13 @@ export interface Minimum<X> {
   converged: Tensor;
 }
 
-/** What every method keeps of the place it has reached. */
+/** What every method keeps in its loop: the place it has reached, with the value and the gradient g there. */
 interface Place {
   x: Tensor;
   value: Tensor;
   g: Tensor;
   steps: Tensor;
-  /** Whether no step can be found that helps. */
+  /** Whether no step that helps can be found any more. */
   stalled: Tensor;
 }
 
@@ -56,20 +58,20 @@ const ravel = (list: readonly Tensor[]): Tensor => concat(list.map((t) => reshap
 
 /* ---- L-BFGS ---------------------------------------------------------------------------------- */
 
-/** Steps that are remembered. */
+/** How many steps are remembered. */
 const MEMORY = 8;
 const MOST_TRIES = 30;
 
 interface Memory extends Place {
-  /** The last steps, what they changed in the gradient (MEMORY, n), and 1 over the products of the two, 0 for none. */
+  /** The last steps s and the changes y of the gradient in each, (MEMORY, n); rho is 1 / (s . y) of each, 0 for none. */
   s: Tensor;
   y: Tensor;
   rho: Tensor;
-  /** Of the first guess at the inverse Hessian. */
+  /** The initial guess at the inverse Hessian is this times the identity. */
   scale: Tensor;
 }
 
-/** Minus the approximate inverse Hessian times g. */
+/** Minus the approximate inverse Hessian times g: the two-loop recursion, as two scans. */
 function direction({ g, s, y, rho, scale }: Memory): Tensor {
   const [q, alphas] = scan(
     (q: Tensor, { s, y, rho }) => {
@@ -85,7 +87,8 @@ function direction({ g, s, y, rho, scale }: Memory): Tensor {
   return scan(back, q.mul(scale), { s, y, rho, alphas })[0].neg();
 }
 
-/** The value and gradient at x + t d for a t that lowers the value enough, and flattens the slope enough. */
+/** Searches a step length t that satisfies the weak Wolfe conditions: it lowers the value enough, and flattens the slope
+ *  enough. Returns t, with value and gradient at x + t d. first: the length to try first. */
 function search(both: (x: Tensor) => [Tensor, Tensor], { x, value, g }: Place, d: Tensor, first: Tensor) {
   const slope = dot(g, d);
   const zero = first.mul(0);
@@ -140,14 +143,14 @@ function lbfgs(both: (x: Tensor) => [Tensor, Tensor], at: Place, goes: Goes): Pl
 
 /* ---- damped Newton --------------------------------------------------------------------------- */
 
-/** What a method solves: the value, its gradient, and a symmetric matrix. */
+/** What a damped step is computed from: the value, its gradient, and a symmetric matrix A. */
 interface Model {
   value: Tensor;
   g: Tensor;
   a: Tensor;
 }
 
-/** x with a x = b by elimination without a search for pivots, as positive definite matrices allow. */
+/** Solves a x = b by elimination without pivoting, which positive definite matrices allow. */
 function solve(a: Tensor, b: Tensor): Tensor {
   const n = b.size;
   const rows = iota([n, 1], 0, { dtype: 'int32' });
@@ -171,7 +174,7 @@ function damped(modelAt: (x: Tensor) => Model, valueAt: (x: Tensor) => Tensor, a
     (state: Place & { a: Tensor; lambda: Tensor }) => {
       const diagonal = abs(state.a.mul(unit).sum({ axis: 1 }));
       const most = diagonal.max();
-      // Where f has no curvature at all, steps go down its slope.
+      // Where f has no curvature at all, A is 0: with scales of 1 steps still go down the slope.
       const scales = maximum(diagonal, where(most.greater(0), most.mul(1e-6), 1));
       const x = state.x.add(solve(state.a.add(unit.mul(scales.mul(state.lambda))), state.g.neg()));
       const helps = valueAt(x).less(state.value);
@@ -194,7 +197,7 @@ function damped(modelAt: (x: Tensor) => Model, valueAt: (x: Tensor) => Tensor, a
 
 const op = 'minimize';
 
-/** f's only result. */
+/** f's result, if it is one scalar tensor; throws otherwise. */
 function valueOf(result: unknown): Tensor {
   refusePromise(op, result, 'f must be synchronous');
   if (!(result instanceof Tensor))
@@ -205,8 +208,8 @@ function valueOf(result: unknown): Tensor {
 }
 
 /**
- * The least value of f and where it is, from x0 on, a tree of floats; a number among them counts as float32. Nothing is
- * read on the way: within jit it is part of the program. It has no derivative itself.
+ * The least value of f, and the place where it is, found from x0 on, a tree of floats; a number in it counts as float32.
+ * Nothing is read on the way, so within jit it is part of the program. minimize itself has no derivative.
  */
 export function minimize<X>(f: (x: TensorsOf<X>) => unknown, x0: X, options?: MinimizeOptions): Minimum<X> {
   checkFunction(op, f, 'minimize((x) => value, x0)');

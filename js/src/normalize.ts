@@ -1,4 +1,4 @@
-// Cross-entropy, with what labels may be besides what the core takes.
+// softmaxCrossEntropy with the labels that users give: class numbers, also as plain numbers, or a distribution.
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { NOT_GIVEN } from './check.js';
@@ -7,7 +7,7 @@ import { tidy } from './scope.js';
 import { Tensor } from './tensor.js';
 import { readElements } from './upload.js';
 
-/** Labels as classes, or as they are where they are a distribution. */
+/** Labels as checked class indices, or unchanged where they are a distribution over the classes. */
 function readLabels(op: string, labels: TensorLike, logits: Tensor, ignoreIndex: number | undefined): Tensor {
   const areClasses =
     labels instanceof Tensor

@@ -1,6 +1,6 @@
-// debug.checkNumerics(f): f, which throws at the first value that is not finite. A call runs as ever, and its results are
-// looked at; only where one is not finite does the program run once more, op by op, under the core's watch, which finds
-// where that began. So values that are masked out, as the -Infinity of an attention's mask is, are no fault.
+// debug.checkNumerics(f): f, which throws at the first value that is not finite. A call runs as usual, and only its results
+// are checked. If one is not finite, the program runs once more, op by op, under the core's watch, which finds where that
+// began. So values that are masked out, such as the -Infinity of an attention's mask, are no fault.
 
 import { asTensor } from './apply.js';
 import { lookingAtCalls, type SourcePlace } from './calls.js';
@@ -17,29 +17,29 @@ import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { isTracing } from './trace.js';
 
-/** A value of the program, and what was in it. */
+/** A value of the program, and a summary of its elements. */
 export interface SeenValue {
   op: string;
   /** 'float32(2, 3)' */
   type: string;
-  /** Whether a derivative made it; places are then those of the call that it is of. */
+  /** Whether a derivative made it; places are then those of the call that was differentiated. */
   derivative: boolean;
-  /** Of what is finite in it; null: nothing is. */
+  /** The least and the largest finite element; null if no element is finite. */
   least: number | null;
   most: number | null;
   nans: number;
   infinities: number;
-  /** Where its call stands, innermost first. */
+  /** The places of its call in the source, innermost first. */
   places: SourcePlace[];
 }
 
-/** A value is not finite. */
+/** A value that a result depends on is not finite. */
 export class NumericsError extends SinterError {
   static {
     named(this, 'NumericsError');
   }
 
-  /** value: the first one that is not; inputs: what its op read; path: the ops that led to it, the nearest first. */
+  /** value: the first value that is not finite; inputs: what its op read; path: the ops that led to it, nearest first. */
   constructor(
     readonly value: SeenValue,
     readonly inputs: readonly SeenValue[],
@@ -63,7 +63,7 @@ function within({ least, most, nans, infinities }: SeenValue): string {
   return `(${parts.join(', ')})`;
 }
 
-/** What the core writes: its numbers of nodes and calls in place of places. */
+/** A value as the core writes it: with numbers of its node and call in place of the places. */
 type Watched = Omit<SeenValue, 'places'> & { node: number; call: number };
 interface Found {
   written: Watched;
@@ -72,7 +72,7 @@ interface Found {
 
 const PATH = 8;
 
-/** Runs op by op, without passes or with them, until it is found where the fault began. */
+/** Runs f op by op, first without passes, then with them, until a run shows where the fault began. Null if neither does. */
 function hunt<A extends readonly unknown[]>(f: (...args: A) => unknown, flat: Flat): NumericsError | null {
   const none = Object.fromEntries(passes().map((name) => [name, false]));
   for (const options of [{ passes: none }, {}]) {
@@ -107,7 +107,7 @@ function errorOf({ written, reads }: Found, { stages }: Recorded, calls: readonl
   });
   const { nodes, edges } = stages.find(({ name }) => name === 'groups')!;
   const path: Pick<SeenValue, 'op' | 'places'>[] = [];
-  // In a region numbers are others.
+  // If the value is in a region, its number is of another graph: there is a path only if the op agrees.
   for (let id = written.node; path.length < PATH && nodes[id]?.op === (path.length === 0 ? written.op : nodes[id]?.op); ) {
     const { op, call = 0 } = nodes[id]!;
     path.push({ op, places: calls[call] ?? [] });
@@ -121,9 +121,9 @@ function errorOf({ written, reads }: Found, { stages }: Recorded, calls: readonl
 const areFinite = jit((values: readonly Tensor[]) => values.map((x) => all(isfinite(x))).reduce((a, b) => logicalAnd(a, b)));
 
 /**
- * f, which throws a NumericsError at the first value that is not finite and that its results come from: it names the op,
- * where it was called, the ranges of what it read, and the path to it. f is compiled as by jit. Values that no result
- * depends on are not looked at.
+ * f, which throws a NumericsError at the first value that is not finite among those that its results come from. The error
+ * names the op, where it was called, the ranges of what it read, and the path to it. f is compiled as by jit. Values that
+ * no result depends on are not checked.
  */
 export function checkNumerics<A extends readonly unknown[], R>(f: (...args: A) => R): (...args: A) => R {
   checkFunction('checkNumerics', f, 'checkNumerics(f) is f, which throws at the first value that is not finite');

@@ -1,8 +1,8 @@
 // Ordinary differential equations: dy/dt = f(y, t, args) by Runge-Kutta methods, as scans, so that gradients go through.
 //
-// rk4 takes steps of equal length. dopri5 (Dormand and Prince 1980) chooses them by the difference to an embedded method
-// of fourth order. From one output time to the next it has a bounded number of rounds, of which those behind the arrival
-// do nothing; steps are cut so that they arrive exactly. Lengths of steps count as constants in derivatives.
+// rk4 takes steps of equal length. dopri5 (Dormand and Prince 1980) adapts their length to the difference from an embedded
+// method of fourth order. Between two output times it has a fixed number of rounds: steps are cut so that the last one
+// arrives exactly, and rounds after that do nothing. Derivatives take lengths of steps as constants.
 
 import { type TensorLike } from './apply.js';
 import { checkChoice, checkFunction, checkInteger } from './check.js';
@@ -16,17 +16,18 @@ import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
 export interface OdeOptions<A = unknown> {
-  /** 'dopri5' (default): steps of adapted length; 'rk4': equal ones. */
+  /** 'dopri5' (default): steps of adapted length; 'rk4': steps of equal length. */
   method?: 'rk4' | 'dopri5';
-  /** What f gets as its third argument. */
+  /** The third argument of f, a tree. */
   args?: A;
-  /** Steps of rk4 from one time to the next. Default 1. */
+  /** rk4: steps from one output time to the next. Default 1. */
   steps?: number;
-  /** Error of a step of dopri5 that is allowed, relative to y. Default 1e-6. */
+  /** dopri5: error allowed per step, relative to y. Default 1e-6. */
   rtol?: number;
-  /** And what is allowed besides. Default 1e-8. */
+  /** dopri5: absolute error allowed in addition. Default 1e-8. */
   atol?: number;
-  /** Most steps of dopri5 from one time to the next; y is NaN where they do not suffice. Default 256. */
+  /** dopri5: most steps, rejected ones included, from one output time to the next; y is NaN where they do not suffice.
+   *  Default 256. */
   maxSteps?: number;
 }
 
@@ -39,7 +40,7 @@ const OPTIONS: OptionSchema<OdeOptions> = {
   maxSteps: 'integer',
 };
 
-/** The tensors of y, or of its slope. */
+/** The tensors of y, or of its derivative by t. */
 type Leaves = readonly Tensor[];
 type Slope = (y: Leaves, t: Tensor) => Leaves;
 
@@ -59,7 +60,8 @@ function rk4(slope: Slope, y: Leaves, t: Tensor, h: Tensor): Leaves {
   return along(y, h, [k1, k2, k3, k4], [1 / 6, 1 / 3, 1 / 3, 1 / 6]);
 }
 
-/** Rows of the tableau: the time of a stage, the weights of the ones before it; the last one is the result. */
+/** Rows of the Butcher tableau after the first: the time of the stage as a share of the step, and the weights of the
+ *  stages before it. The weights of the last row are those of the result. */
 const STAGES: readonly (readonly [number, readonly number[]])[] = [
   [1 / 5, [1 / 5]],
   [3 / 10, [3 / 40, 9 / 40]],
@@ -68,7 +70,7 @@ const STAGES: readonly (readonly [number, readonly number[]])[] = [
   [1, [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656]],
   [1, [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]],
 ];
-/** The result's weights less those of the embedded method. */
+/** The weights of the result minus those of the embedded method: of the error estimate. */
 const ERROR = [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40];
 
 /** The root of the mean square of all elements, each divided by its scale. */
@@ -78,7 +80,7 @@ function norm(list: Leaves, scales: Leaves, { dtype }: Tensor): Tensor {
   return sqrt(squares.reduce((sum, t) => sum.add(t)).div(size));
 }
 
-/** Where dopri5 stands: y and its slope at t, and the length of the next step. */
+/** The state of dopri5: y and its slope k at time t, and the length h of the next step. */
 interface State {
   y: Leaves;
   k: Leaves;
@@ -91,10 +93,10 @@ interface Tolerance {
   atol: number;
 }
 
-/** One step towards the time end, which may be rejected. */
+/** One step towards the time end. A rejected step changes h only. */
 function step(slope: Slope, { y, k, t, h }: State, end: Tensor, { rtol, atol }: Tolerance): State {
   const left = end.sub(t);
-  // A shorter one would move y and, rounded, not t.
+  // A shorter step would change y but, by rounding, not t.
   const length = maximum(h, stopGradient(abs(t)).mul(t.dtype === 'float64' ? 2 ** -52 : 2 ** -23));
   const arrives = length.greaterEqual(stopGradient(abs(left)));
   const after = where(arrives, end, t.add(length.mul(sign(left))));
@@ -120,7 +122,7 @@ function step(slope: Slope, { y, k, t, h }: State, end: Tensor, { rtol, atol }: 
   };
 }
 
-/** A first length: a hundredth of y over its slope (Hairer, Norsett, Wanner 1993, II.4). */
+/** The length of the first step: a hundredth of the norm of y over that of its slope (Hairer, Norsett, Wanner 1993, II.4). */
 function firstLength(y: Leaves, k: Leaves, t: Tensor, { rtol, atol }: Tolerance): Tensor {
   const scales = y.map((each) => abs(each).mul(rtol).add(atol));
   const [size, speed] = [norm(y, scales, t), norm(k, scales, t)];
@@ -128,7 +130,7 @@ function firstLength(y: Leaves, k: Leaves, t: Tensor, { rtol, atol }: Tolerance)
   return stopGradient(where(isSmall, 1e-6, size.div(speed).mul(0.01)).astype(t.dtype));
 }
 
-/** Rounds that are left out together behind the arrival. */
+/** Rounds that one condition leaves out together once the end time is reached. */
 const ROUNDS = 16;
 
 function dopri5(slope: Slope, y: Leaves, times: Tensor, maxSteps: number, tolerance: Tolerance): Leaves {
@@ -145,7 +147,7 @@ function dopri5(slope: Slope, y: Leaves, times: Tensor, maxSteps: number, tolera
       const few = some(maxSteps - groups * ROUNDS)(from);
       const last = groups > 0 ? foriLoop(0, groups, (_, s) => unless(some(ROUNDS))(s), few) : few;
       const arrived = last.t.equal(end);
-      // What did not arrive does not go on, either.
+      // Where the end was not reached, y is NaN here, and the state goes on as if it were.
       return [{ ...last, t: end }, last.y.map((each) => where(arrived, each, NaN))];
     },
     start,
@@ -170,8 +172,8 @@ function equalSteps(slope: Slope, y: Leaves, times: Tensor, steps: number): Leav
 }
 
 /**
- * y at the times ts, from y0 at ts[0] on, with dy/dt = f(y, t, args): the tree of y0, all its tensors with an axis of
- * times in front. ts ascends or descends. Derivatives by y0, ts, args and what f captured go through the steps.
+ * Solves dy/dt = f(y, t, args) from y0 at ts[0] on. Returns y at the times ts: the tree of y0, all its tensors with an axis
+ * of times in front. ts ascends or descends. Derivatives by y0, ts, args and what f captured go through the steps.
  */
 export function odeint<Y, A = undefined>(
   f: (y: TensorsOf<Y>, t: Tensor, args: A) => Returned<Y>,

@@ -1,14 +1,14 @@
-// The one reader of options: the last argument of a function, a plain object with known names.
+// The only reader of options: the last argument of a function, a plain object with known names.
 //
-// A function states a schema, a kind per name. A name that is not in it, a value of another kind, and
-// anything that is no plain object is an error that says what would be right. undefined counts as not given.
+// A function states a schema with the kind of each option. A name that is not in it, a value of another kind, and anything
+// that is no plain object is an error that says what would be right. undefined counts as not given.
 
 import { fitsInt32, isNumericArray, isPlainObject, shown } from './check.js';
 import { ShapeError, SinterError } from './errors.js';
 import { Tensor } from './tensor.js';
 
-/** What the value of an option may be. 'any' is checked by the function itself, and whether an axis is one of its
- *  tensor's. */
+/** The kinds of values that options have. The function itself checks 'any', and whether its tensor has an axis that is
+ *  given. */
 export type OptionKind =
   | 'any'
   | 'boolean'
@@ -22,12 +22,12 @@ export type OptionKind =
   | 'string'
   | 'object';
 
-/** A kind for every option of O. */
+/** The kind of every option of O. */
 export type OptionSchema<O> = { readonly [K in keyof Required<O>]: OptionKind };
 
 interface Kind {
   fits: (value: unknown) => boolean;
-  /** What a value of the kind is called. */
+  /** What errors call such a value. */
   text: string;
 }
 
@@ -62,14 +62,14 @@ const NONE = Object.freeze({});
 const listed = (names: readonly string[]): string =>
   names.length ? `the options are ${names.join(', ')}` : 'there are no options';
 
-/** The option that a value in place of an object was probably meant for, written out. */
+/** A hint for a value in the place of an object: the first option whose kind it fits, written out. */
 function example(given: unknown, names: readonly string[], schema: Readonly<Record<string, OptionKind>>): string {
   const isShort = typeof given === 'number' || typeof given === 'string' || typeof given === 'boolean';
   const name = isShort ? names.find((each) => KINDS[schema[each]!].fits(given)) : undefined;
   return name === undefined ? `{ ${names[0]}: ... }` : `{ ${name}: ${shown(given)} }`;
 }
 
-/** How many letters have to be put in, left out or replaced to make b of a (Levenshtein). */
+/** The Levenshtein distance: how many letters have to be put in, left out or replaced to turn a into b. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
@@ -83,7 +83,8 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The name that was probably meant: as another case of letters, or at most a third of them and two wrong. */
+/** The name that was probably meant: the nearest one, if at most a third of its letters are wrong and at most two; case
+ *  does not count. */
 function meant(name: string, names: readonly string[]): string | undefined {
   const given = name.slice(0, 40).toLowerCase();
   const all = names.map((each) => ({ each, wrong: distance(given, each.toLowerCase()) }));
@@ -98,7 +99,7 @@ function noOption(op: string, name: string, names: readonly string[]): SinterErr
   return new SinterError('argument', op, `there is no option '${short}'${question}`, { hint: listed(names) });
 }
 
-/** The options of a call, checked against the schema. */
+/** Returns the options of a call after checking them against the schema. */
 export function readOptions<O extends object>(op: string, given: O | undefined, schema: OptionSchema<O>): O {
   if (given === undefined) return NONE as O;
   if (!isPlainObject(given)) throw notOptions(op, given, schema);

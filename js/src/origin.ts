@@ -1,26 +1,27 @@
-// What transforms made functions of: grad(f), vmap(f) and their like have the parameters of f, and it is known what they
-// return. For names in written source.
+// Which function a transform such as grad or vmap made another one of, and what that returns. So the source that jsSource
+// writes has the names of f's parameters for grad(f), too.
 
 type AnyFunction = (...args: never) => unknown;
 
-/** What a transform made a function of. */
+/** What is known of a function that a transform made. */
 interface Origin {
+  /** The function that was transformed. */
   of: AnyFunction;
-  /** The arguments that it returns derivatives by; a number: of one alone. */
+  /** The numbers of the arguments that it returns derivatives by; a bare number: one derivative, not a list; null: none. */
   gradsOf: number | readonly number[] | null;
-  /** Whether it returns the value in front of them. */
+  /** Whether it returns the value before the derivatives. */
   hasValue: boolean;
 }
 
 const origins = new WeakMap<AnyFunction, Origin>();
 
-/** Notes that made has the parameters of another function, and returns it. */
+/** Notes that made has the parameters of another function, and what it returns. Returns made. */
 export function derivedFrom<F extends AnyFunction>(of: unknown, made: F, result: Partial<Origin> = {}): F {
   origins.set(made, { gradsOf: null, hasValue: false, ...result, of: of as AnyFunction });
   return made;
 }
 
-/** Splits at commas that are in no brackets, up to the bracket that closes the list. */
+/** Splits a list of parameters at commas outside of brackets, up to the bracket that closes it. */
 function listed(text: string): string[] {
   const parts = [''];
   let depth = 0;
@@ -33,7 +34,7 @@ function listed(text: string): string[] {
   return parts;
 }
 
-/** The names of a function's parameters, null where one has none. */
+/** The names of a function's parameters; null for one without, such as a pattern. */
 function parametersOf(f: AnyFunction): (string | null)[] {
   const origin = origins.get(f);
   if (origin) return parametersOf(origin.of);
@@ -44,20 +45,20 @@ function parametersOf(f: AnyFunction): (string | null)[] {
   return list.map((part) => /^\s*([A-Za-z_$][\w$]*)\s*(?:=[^]*)?$/.exec(part)?.[1] ?? null);
 }
 
-/** One for each argument. */
+/** A parameter's name, or null, for each of count arguments. */
 export const parameterNames = (f: AnyFunction, count: number): (string | null)[] => {
   const known = parametersOf(f);
   return Array.from({ length: count }, (_, i) => known[i] ?? null);
 };
 
-/** What a result returns derivatives by: the numbers of arguments; null: none. */
+/** The numbers of the arguments that a result has derivatives by; null: it has none. */
 export interface ResultKind {
   gradsOf: readonly number[] | null;
   /** Whether the value comes before them. */
   hasValue: boolean;
 }
 
-/** What kind of result f has, as far as transforms tell. */
+/** The kind of f's result, as far as transforms tell. */
 export function resultKind(f: AnyFunction): ResultKind {
   const origin = origins.get(f);
   if (!origin) return { gradsOf: null, hasValue: false };

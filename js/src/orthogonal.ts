@@ -1,17 +1,20 @@
-// Matrices made orthogonal by rounds of an iteration on their singular values, which needs products alone.
+// Makes matrices orthogonal: an odd polynomial, applied round by round, brings their singular values near 1. It takes
+// matrix products alone.
 
 import { matmul, norm, permuteDims } from './functions.gen.js';
 import type { Tensor } from './tensor.js';
 
-/** a x + b x^3 + c x^5 of singular values: to between 0.7 and 1.2, from however near to 0 (Jordan 2024). */
+/** Coefficients a, b, c of a x + b x^3 + c x^5, which takes singular values of almost 0 to 0.7 .. 1.2 in few rounds
+ *  (Jordan 2024). */
 export const QUICK = [3.4445, -4.775, 2.0315] as const;
 
-/** To 1, from near to it (Newton and Schulz). */
+/** Coefficients that take singular values near 1 to 1 (Newton and Schulz). */
 export const EXACT = [1.5, -0.5, 0] as const;
 
 const turned = (x: Tensor): Tensor => permuteDims(x, [1, 0]);
 
-/** A matrix with the singular vectors of x, its singular values scaled and taken through rounds of each of the steps. */
+/** A matrix with the singular vectors of x, whose singular values are scaled to at most 1 and go through the rounds of
+ *  steps. */
 export function orthogonal(x: Tensor, steps: readonly (readonly [rounds: number, coefficients: readonly [number, number, number]])[]): Tensor {
   const [rows, columns] = x.shape as readonly [number, number];
   let y = x.div(norm(x).add(1e-7));

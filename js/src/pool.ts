@@ -1,5 +1,5 @@
-// Pooling over the spatial axes of (n, spatial..., channels): a number from each window, made by the core, which
-// checks how windows fit. Padding is smaller than the window, so that each has an element of x.
+// Pooling over the spatial axes of (n, spatial..., channels): one number per window, by one call into the core, which
+// checks that the windows fit. Padding is smaller than the window, so that each window has an element of x.
 
 import { withTensor, type TensorLike } from './apply.js';
 import { windowWords, type Windows } from './conv.js';

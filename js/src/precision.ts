@@ -1,4 +1,4 @@
-// Mixed precision: what is recorded within it rounds products to 16 bits and sums in 32 (sn_set_precision).
+// Mixed precision: products recorded within it are rounded to 16 bits, their sums kept in 32 (sn_set_precision).
 
 import { shown } from './check.js';
 import { dtypeNumber } from './dtype.js';
@@ -14,7 +14,7 @@ export function checkPrecision(op: string, given: unknown): Precision {
   throw new DTypeError(op, `option precision is ${shown(given)}, expected 'float32', 'float16' or 'bfloat16'`);
 }
 
-/** Runs f, whose ops are recorded within the precision and not that of what is around. */
+/** Runs f; its ops are recorded within this precision, whatever the one around it. */
 export function recordedIn<T>(op: string, precision: Precision = 'float32', f: () => T): T {
   const number = dtypeNumber(checkPrecision(op, precision));
   const { exports } = runtime();

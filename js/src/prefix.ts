@@ -1,4 +1,5 @@
-// Trees that end early: what is said of a container counts for all that is in it. Axes of vmap, tangents of jvp.
+// Prefix trees: a value in the place of a container counts for everything in it. Axes of vmap and tangents of jvp are such
+// trees.
 
 import { shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -13,7 +14,8 @@ function expected(node: Container): string {
   return `${node.kind === 'map' ? 'a Map' : 'an object'} with ${node.keys.map(String).join(', ') || 'nothing'}`;
 }
 
-/** What a value has in the places of a container; null: it is another one. Parts without tensors may be missing. */
+/** The entries of value for the entries of a container; null if value is no such container. Entries without tensors may
+ *  be missing. */
 function entriesOf(node: Container, value: unknown): readonly unknown[] | null {
   const count = node.items.length;
   if (value instanceof Tensor) return null;
@@ -35,7 +37,8 @@ function entriesOf(node: Container, value: unknown): readonly unknown[] | null {
   }
 }
 
-/** What a prefix of a tree says of each of its tensors, in their order. ends: what counts for all below. */
+/** The value that a prefix tree gives each tensor of the tree, in their order. ends: tells values that count for all
+ *  below them. */
 export function spread(
   op: string,
   what: string,
