@@ -9,11 +9,12 @@ export interface KernelProfile {
   name: string;
   /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'call'. */
   kind: string;
-  /** What ran it the last time: 'vm' (strip interpreter), 'jit' (emitted code) or 'ready'. */
+  /** What ran it the last time: 'vm' (strip interpreter), 'jit' (emitted code) or 'ready' (compiled code of the core). */
   engine: string;
   calls: number;
-  /** Summed over calls, from the first worker's start to the last one's end. */
+  /** Milliseconds, summed over calls: in each from the first worker's start to the last one's end. */
   ms: number;
+  /** Operations on floats, and bytes read and written, summed over calls. */
   flops: number;
   bytes: number;
   gflops: number;
@@ -45,19 +46,19 @@ export interface DeviceKernel extends Interval {
   name: string;
 }
 
-/** A submission to a graphics processor, and when that worked on it. */
+/** A submission to a graphics processor, and from when to when that worked on it. */
 export interface DeviceSpan extends Interval {
   /** Shaders that it started. */
   dispatches: number;
-  /** By the device's own clock; else until the host heard of its end. */
+  /** Whether times are by the device's own clock; otherwise the end is when the host heard of it. */
   isExact: boolean;
-  /** What it started, in order (the first 2,048); none where the device has no clock. */
+  /** The shaders that it started, in order (the first 2,048); none where the device has no clock. */
   kernels: readonly DeviceKernel[];
 }
 
-/** Where the time goes that a worker is not in a kernel. */
+/** Milliseconds that a worker is not in a kernel, by what goes on meanwhile. */
 export interface Gaps {
-  /** Other workers are in a kernel, and there is no part of it for this one. */
+  /** Other workers are in a kernel, which has no work for this one. */
   waiting: number;
   /** A program runs, but no worker is in a kernel: work is being handed out. */
   dispatch: number;
@@ -67,7 +68,7 @@ export interface Gaps {
   host: number;
 }
 
-/** What a worker did of the whole time: totalMs = busyMs + gapMs, and gapMs is the sum of gaps. */
+/** How a worker spent the whole time: totalMs = busyMs + gapMs, and gapMs is the sum of gaps. */
 export interface WorkerProfile {
   worker: number;
   busyMs: number;
@@ -86,15 +87,15 @@ export interface Profile {
   threads: number;
   /** Wall time of f and of what it had started. */
   totalMs: number;
-  /** Runs of kernels. */
+  /** How often kernels ran. */
   steps: number;
-  /** Longest first. */
+  /** Kernels by their total time, longest first. */
   kernels: KernelProfile[];
   spans: Span[];
   /** Whole runs of programs, and compiles, in milliseconds since the profile began. */
   runs: Interval[];
   compiles: Interval[];
-  /** Spans that found no room. */
+  /** How many spans were not kept, beyond maxSpans. */
   lostSpans: number;
   workers: WorkerProfile[];
   /** What a device beside the CPU did; it works while the workers do other things. */
@@ -176,7 +177,7 @@ function covered(intervals: readonly Interval[], totalMs: number): number {
   return sum;
 }
 
-/** Each moment that a worker is not in a kernel has the first name of Gaps that fits. */
+/** A moment in which a worker is in no kernel counts under the first name of Gaps that fits. */
 function workerProfiles({ spans, runs, compiles }: Recorded, workers: number, totalMs: number): WorkerProfile[] {
   const anyBusy = covered(spans, totalMs);
   const running = covered([...spans, ...runs], totalMs);

@@ -1,4 +1,4 @@
-// A compiled graph and how to call it. Placeholders stand for the inputs while the function is traced.
+// A compiled graph, and how it is called. Placeholders stand for the inputs while the function is traced.
 
 import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
@@ -15,7 +15,7 @@ import { SLICE_MS, nextTurn } from './runtime/turns.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 import { compiling } from './trace.js';
 
-/** An argument of a program that is being traced. */
+/** A tensor without a value, in the place of an argument of a program that is being traced. */
 export function placeholder({ dtype, shape, key }: Meta): Tensor {
   const rt = runtime();
   rt.send(shape);
@@ -28,40 +28,42 @@ export const copyOf = (t: Tensor, device: DeviceName): Tensor => wrap(carry(t.us
 
 /** How one program is compiled, where it differs from setPass and init. */
 export interface CompileOptions {
-  /** Passes on or off, by name: see passes(). */
+  /** Switches passes on or off by name: see passes(). */
   passes?: Readonly<Record<string, boolean>>;
   /** false: one kernel per op. */
   fusion?: boolean;
-  /** false: no code is emitted for it; results are equal. */
+  /** false: no code is emitted for it; an interpreter computes equal results. */
   jit?: boolean;
   /**
-   * true: convolutions of 3 x 3 and the gradients of their inputs have fewer multiplications where that pays, by
-   * Winograd's F(2 x 2, 3 x 3): up to twice as fast. An error is then bounded by the largest terms around it, not by a
-   * sum's own, and an infinity makes NaN of results up to one place beyond those that it reaches. Default false.
+   * true: convolutions of 3 x 3 and the gradients of their inputs take fewer multiplications where that pays, by Winograd's
+   * F(2 x 2, 3 x 3): up to twice as fast. The error of an element is then bounded by the largest terms around it, not by
+   * those of its own sum, and an infinity makes NaN also of results one place beyond those that it reaches. Default false.
    */
   winograd?: boolean;
   /**
-   * Bytes that its intermediate results keep within: those that are cheap for what they take are computed again
-   * where they are used, by the same kernels and so with the same bits. An error says how far it came down if it
-   * cannot keep within. inspect() shows what is computed again, and at what price.
+   * Most bytes that its intermediate results may take. Results that are cheap to compute for the memory they take are
+   * computed again where they are used, by the same kernels and so with the same bits. If the program cannot keep within
+   * the budget, an error says how far it came down. inspect() shows what is computed again, and at what price.
    */
   memoryBudget?: number;
   /**
-   * 'float16' or 'bfloat16': products and convolutions of float32 take and give values rounded to it, sums, softmax and
-   * losses stay in float32, and derivatives are rounded where values are. So what is kept between takes half the memory.
-   * What a product's kernel computes behind it is rounded once, in the end, unless init was given deterministic: true.
+   * 'float16' or 'bfloat16': products and convolutions of float32 round what they read and return to it. Sums, softmax and
+   * losses stay in float32, and derivatives are rounded where values are. So values kept in between take half the memory.
+   * What a product's kernel computes on its result is rounded once, at the end, unless init was given deterministic: true.
    * Default 'float32'.
    */
   precision?: Precision;
   /**
-   * Where it runs: 'cpu' (default), or 'webgpu' where init was given that device. Results stay there; arguments that lie
-   * elsewhere are brought over for the call. 'auto': on the CPU, until both sides were timed, which reading of values waits
-   * for; then on the faster one. So results are to be read by await t.data(). Where there is no device it is the CPU.
+   * Where it runs: 'cpu' (default), or 'webgpu' if init was given that device. Results stay there; arguments that lie
+   * elsewhere are copied there for the call. 'auto': on the CPU until both sides were timed, then on the faster one.
+   * Reading of values waits while they are timed, so results are to be read by await t.data(). Without a device it is the
+   * CPU.
    */
   device?: DeviceName | 'auto';
   /**
-   * true: the first calls, some hundreds, run forms of the program by turns - other tiles, blocks, numbers of lanes, more or
-   * less fused - of which the quickest is kept. Every form has the same bits. See tune and tuned. Default false.
+   * true: the first calls, some hundreds, take turns with different forms of the program - other tiles, blocks, numbers of
+   * lanes, more or less fusion - and the fastest form is kept. Every form gives the same bits. See tune and tuned. Default
+   * false.
    */
   tune?: boolean;
 }
@@ -78,15 +80,15 @@ export const COMPILE: OptionSchema<CompileOptions> = {
 };
 
 export interface ProgramOptions extends CompileOptions {
-  /** Inputs whose memory the program may take for its results. */
+  /** For each input, whether the program may take its memory for results. */
   donate: readonly boolean[];
-  /** Whether what the compiler does is kept, for inspection(). */
+  /** Whether the compiler records what it does, for inspection(). */
   record?: boolean;
-  /** Whether values of 16 bits in a product's kernel may be more precise; default: within a precision. */
+  /** Whether 16-bit values within a product's kernel may be more precise. Default: if precision is not 'float32'. */
   excess?: boolean;
 }
 
-/** The compile switches of the core: bits of the passes to turn off and on. */
+/** The compile switches of the core: masks of the passes to turn off and on. */
 function switches({ passes: wanted = {}, fusion, jit, winograd }: CompileOptions): { off: number; on: number } {
   const named: Record<string, boolean | undefined> = { ...wanted, fuse: fusion ?? wanted['fuse'], jit, winograd };
   let [off, on] = [0, 0];
@@ -101,7 +103,7 @@ function switches({ passes: wanted = {}, fusion, jit, winograd }: CompileOptions
   return { off, on };
 }
 
-/** Refuses what is no name of a function in C or JavaScript. */
+/** Refuses what cannot name a function in C or JavaScript. */
 export function checkFunctionName(op: string, name: unknown): void {
   if (typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)) return;
   throw new SinterError('argument', op, `${shown(name)} cannot name a function`);
@@ -109,22 +111,22 @@ export function checkFunctionName(op: string, name: unknown): void {
 
 /** What makes a program a training step: sn_step_parts of the core. */
 export interface StepParts {
-  /** Of the state, then the rates. */
+  /** The tensors of the state, then the rates. */
   values: readonly Tensor[];
-  /** So many of them are of the state. */
+  /** How many of them are the state's. */
   states: number;
-  /** Of all inputs. */
+  /** The names of all inputs. */
   paths: readonly string[];
   precision: Precision;
 }
 
-/** A program of bytes, the note it was saved with, and how many inputs and outputs it has. */
+/** A program loaded from bytes, the note it was saved with, and how many inputs and outputs it has. */
 export interface LoadedProgram {
   program: Program;
   note: string;
   inputs: number;
   outputs: number;
-  /** Tensors of the state, if it is a training step; else null. */
+  /** How many inputs are the state's, if it is a training step; else null. */
   states: number | null;
   rates: number;
 }
@@ -134,15 +136,15 @@ export type ProgramPart = 'program' | 'prelude';
 const partOf = (rt: Runtime, program: number, part: ProgramPart): number =>
   part === 'prelude' ? rt.exports.sinter_program_prelude(program) : program;
 
-/** A copy of the bytes that the core has made; their number is the first word. */
+/** A copy of bytes that the core has made at this address; their number is in the first scratch word. */
 const bytesAt = (rt: Runtime, address: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(new Uint8Array(rt.memory.buffer, rt.check(address) >>> 0, rt.word(0) >>> 0));
 
 export class Program {
-  /** Null until the core has said it of the first results. */
+  /** Dtype and shape of each output; null, of a loaded program, until the first run. */
   readonly #outputs: (Meta | null)[];
   readonly #device: DeviceName;
-  /** Elements of all outputs. */
+  /** The number of elements of all outputs. */
   #size: number;
   #address: number;
 
@@ -153,7 +155,7 @@ export class Program {
     this.#size = outputs.reduce((sum, meta) => sum + (meta ? sizeOf(meta.shape) : 0), 0);
   }
 
-  /** Outputs as a function of placeholders, which is still to be compiled. */
+  /** The program that computes outputs from inputs, which are placeholders. It is still to be compiled. */
   static traced(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions, device: DeviceName): Program {
     const rt = runtime();
     const { off, on } = switches(options);
@@ -176,7 +178,8 @@ export class Program {
     );
   }
 
-  /** Compiles it, for about ms milliseconds; whether it is done. After a failure it is released. */
+  /** Compiles for about ms milliseconds, and returns whether that is done. After a failure it releases the program and
+   *  throws. */
   compile(ms = Infinity): boolean {
     if (this.#address === 0) throw new DisposedError('jit', 'the program was disposed of');
     return tracingFor(this.#device, () => {
@@ -189,13 +192,13 @@ export class Program {
     });
   }
 
-  /** The same in slices, between which the event loop has its turns. */
+  /** Compiles in slices, between which the event loop has its turns. */
   async compileInTurns(): Promise<void> {
     do await nextTurn();
     while (!this.compile(SLICE_MS));
   }
 
-  /** A program of the bytes of save() or saveStep(). */
+  /** Loads a program from the bytes of save() or saveStep(). */
   static load(bytes: Tensor): LoadedProgram {
     const rt = runtime();
     const address = rt.check(rt.exports.sinter_program_load(bytes.use('load')));
@@ -205,7 +208,7 @@ export class Program {
     return { program, note: note === 0 ? '' : rt.text(note), inputs, outputs, states: states < 0 ? null : states, rates };
   }
 
-  /** The program as bytes, with a note. */
+  /** The program as bytes, with a note for whoever loads it. */
   save(note: string): Uint8Array<ArrayBuffer> {
     if (this.#address === 0) throw new DisposedError('save', 'the program was disposed of');
     const rt = runtime();
@@ -221,7 +224,8 @@ export class Program {
     return bytesAt(rt, rt.exports.sinter_step_save(this.#address));
   }
 
-  /** Of a training step: new tensors as it was saved with, count of the state and the rates. */
+  /** For a training step: new tensors with the values that it was saved with, those of the state, then the rates; count:
+   *  of both. */
   stepValues(count: number): Tensor[] {
     if (this.#address === 0) throw new DisposedError('importStep', 'the step was disposed of');
     const rt = runtime();
@@ -230,7 +234,7 @@ export class Program {
     return rt.receive(0, count).map((address) => wrap(address));
   }
 
-  /** Runs it; returns new tensors. On a page they have their values later. */
+  /** Runs it and returns new tensors. Where runs are asynchronous, as on a page, these have their values later. */
   run(inputs: readonly Tensor[]): Tensor[] {
     if (this.#device !== 'cpu') {
       checkNotLost('jit', inputs);
@@ -250,7 +254,7 @@ export class Program {
     return this.#start(rt, addresses.length, at);
   }
 
-  /** Runs it at once and looks for the first value that is not finite: what the core found, as JSON, or null. */
+  /** Runs it synchronously and looks for the first value that is not finite. Returns what the core found, as JSON, or null. */
   watch(inputs: readonly Tensor[]): string | null {
     const rt = runtime();
     const count = this.#outputs.length;
@@ -262,7 +266,7 @@ export class Program {
     return made[count] === 0 ? null : rt.text(made[count]!);
   }
 
-  /** Runs it on the addresses at word `at`, which its results follow. */
+  /** Runs it on the inputs whose addresses are in words `at` and on; the core writes those of the results behind them. */
   #start(rt: Runtime, inputs: number, at: number): Tensor[] {
     const count = this.#outputs.length;
     rt.ok(
@@ -283,17 +287,17 @@ export class Program {
     this.#size = results.reduce((sum, t) => sum + t.size, 0);
   }
 
-  /** Whether a part of it runs once, at the first call, as it depends on captured tensors alone. */
+  /** Whether it has a prelude: a part that depends on captured tensors alone, and runs once, at the first call. */
   get hasPrelude(): boolean {
     return runtime().exports.sinter_program_prelude(this.#address) !== 0;
   }
 
-  /** What the compiler did, as JSON; of a program compiled with `record`, or of its prelude. */
+  /** What the compiler did for the program or its prelude, as JSON. The program must have been compiled with `record`. */
   inspection(part: ProgramPart = 'program'): string {
     return this.#text((rt, address) => rt.exports.sinter_program_inspection(partOf(rt, address, part)));
   }
 
-  /** What tuning has tried, as JSON; null if it is not one that tunes. */
+  /** What tuning has tried, as JSON; null for a program that does not tune: without `tune`, or on a device beside the CPU. */
   tuning(): string | null {
     if (this.#address === 0) throw new DisposedError('tuning', 'the program was disposed of');
     const rt = runtime();
@@ -315,12 +319,12 @@ export class Program {
     });
   }
 
-  /** What the program computes, before it is lowered; of one compiled with `record`. */
+  /** What the program computes, before it is lowered. It must have been compiled with `record`. */
   graph(): Graph {
     return JSON.parse(this.#text((rt, address) => rt.check(rt.exports.sinter_program_graph(address)))) as Graph;
   }
 
-  /** The tensors that it captured, in the order in which the graph has them as arguments behind its own. */
+  /** The tensors that it captured. In the graph they are arguments after its own, in this order. */
   captured(): Tensor[] {
     const rt = runtime();
     const list: Tensor[] = [];

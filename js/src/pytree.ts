@@ -1,11 +1,11 @@
-// Pytrees: tensors in nested arrays, plain objects, Maps, Sets and instances of classes, by their own enumerable
-// fields. Every other leaf is static, carried along as it is: numbers, strings, functions and other values that
-// cannot change. What can change without being seen here (a Date, a typed array) is refused by name.
+// Pytrees: tensors in nested arrays, plain objects, Maps, Sets and instances of classes, in their own enumerable fields.
+// Every other leaf is static and carried along as it is: numbers, strings, functions and other values that cannot change.
+// Values that can change unseen (a Date, a typed array) are refused by name.
 //
-// flatten lists the tensors in a fixed order (keys of objects sorted) and remembers the rest as a TreeShape, from
-// which rebuild makes an equal tree around other tensors. An instance is rebuilt with its prototype and fields, so
-// that its methods work; private (#) fields cannot be copied, and a method that uses one throws. So does a function
-// in a field that uses the instance it was made in (x => this.w.mul(x)) while the rebuilt one is traced.
+// flatten lists the tensors in a fixed order (keys of objects sorted) and keeps the rest as a TreeShape, from which rebuild
+// makes an equal tree around other tensors. An instance is rebuilt with its prototype and fields, so that its methods work.
+// Private (#) fields cannot be copied: a method that uses one throws. While the rebuilt instance is traced, a function in a
+// field throws, too, if it uses the instance that it was made in (x => this.w.mul(x)).
 
 import { className, isNumericArray, isPlainObject, shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -23,28 +23,29 @@ type Node =
 
 export interface Flat {
   tensors: Tensor[];
-  /** Those of instances with functions among their fields, which may use them past a tree rebuilt around others. */
+  /** The tensors of instances with functions among their fields. Such a function may use them although the tree was
+   *  rebuilt around others. */
   bound: Tensor[];
   shape: Node;
 }
 
 export type TreeShape = Node;
 
-/** Deeper than this is no structure that somebody wrote. */
+/** Most containers within each other; nobody writes deeper structures. */
 const MAX_DEPTH = 200;
 
-/** Objects whose state lies in no field that a copy would have. */
+/** Objects whose state is not in their fields, so that a copy would not have it. */
 const OPAQUE = [Date, RegExp, Promise, Error, ArrayBuffer, WeakMap, WeakSet, Number, String, Boolean];
 
 interface Walk {
   op: string;
   tensors: Tensor[];
   bound: Tensor[];
-  /** The containers around the value at hand. */
+  /** The containers around the current value. */
   around: object[];
   /** Makes a tensor of an array of numbers; without it such an array is refused. */
   convert: ((array: NumericArray) => Tensor) | undefined;
-  /** Makes tensors of further values, or null. */
+  /** Makes a tensor of a further kind of value; null for a value that is not of this kind. */
   enter: ((value: unknown) => Tensor | null) | undefined;
 }
 
@@ -55,7 +56,7 @@ function refuse(op: string, value: object): never {
   throw new SinterError('argument', op, `${shown(value)} cannot be part of an argument or a result`, { hint });
 }
 
-/** The nodes of a container's entries. */
+/** Visits the entries of a container and returns their nodes. */
 function visitAll(values: readonly unknown[], container: object, walk: Walk): Node[] {
   const { around, op } = walk;
   if (around.length === MAX_DEPTH || around.includes(container))
@@ -64,7 +65,7 @@ function visitAll(values: readonly unknown[], container: object, walk: Walk): No
   const items: Node[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    // Before all of a length without elements is walked.
+    // Checked at each index, so that a length of billions without elements is not walked.
     if (value === undefined && !(i in values))
       throw new SinterError('argument', op, `an array has no element ${i} of ${values.length}`);
     items.push(visit(value, walk));
@@ -114,8 +115,8 @@ function visit(value: unknown, walk: Walk): Node {
   return { kind: 'object', keys, items: visitAll(fields, value, walk) };
 }
 
-/** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise; enter: a
- *  tensor for another value, or null where it is none. */
+/** The tensors of a tree, and its shape. convert: makes a tensor of a typed array, which is refused otherwise; enter:
+ *  makes a tensor of another value, or returns null. */
 export function flatten(
   tree: unknown,
   op = 'tree',
@@ -127,7 +128,7 @@ export function flatten(
   return { tensors: walk.tensors, bound: walk.bound, shape };
 }
 
-/** Whether these values have the shapes of the nodes, one by one; their tensors go into `found`. */
+/** Whether the values have the shapes of the nodes, one by one; appends their tensors to `found`. */
 function allHave(nodes: readonly Node[], values: readonly unknown[], found: Tensor[]): boolean {
   if (values.length !== nodes.length) return false;
   for (let i = 0; i < nodes.length; i++) if (!has(nodes[i]!, values[i], found)) return false;
@@ -166,8 +167,8 @@ function has(node: Node, value: unknown, found: Tensor[]): boolean {
   }
 }
 
-/** The tensors of a tree as flatten lists them if it has this shape, static values included; else null. It makes nothing of
- *  the tree, and is for trees that come again and again. */
+/** The tensors of a tree as flatten lists them, if it has this shape and its static values; else null. It allocates no
+ *  nodes, for trees that come again and again. */
 export function tensorsOf(tree: unknown, shape: TreeShape): Tensor[] | null {
   const found: Tensor[] = [];
   return has(shape, tree, found) ? found : null;
@@ -182,7 +183,7 @@ function makeInstance(prototype: object, keys: readonly string[], values: readon
   return made;
 }
 
-/** The tree of a shape around other leaves, taken in order. */
+/** Rebuilds the tree of a shape around other leaves, taken in order. */
 export function rebuild<L>(shape: TreeShape, leaves: readonly L[]): unknown {
   if (shape.kind === 'tensor') return leaves[0];
   let next = 0;
@@ -206,12 +207,12 @@ export function rebuild<L>(shape: TreeShape, leaves: readonly L[]): unknown {
   return make(shape);
 }
 
-/** The tensors of a tree. */
+/** The tensors of a tree, in the order of flatten. */
 export const leaves = (tree: unknown): Tensor[] => flatten(tree, 'tree.leaves').tensors;
 
 /**
- * A tree of f(leaf, same leaf of the others ...); the others must have the first one's structure. f may return
- * anything: `sn.tree.map((t) => t.toArray(), params)` is what can be saved as JSON.
+ * A tree with f(leaf, same leaf of the others ...) in the place of each tensor; the others must have the first one's
+ * structure. f may return anything: `sn.tree.map((t) => t.toArray(), params)` is what can be saved as JSON.
  */
 export function map<T, R = Tensor>(f: (...tensors: Tensor[]) => R, tree: T, ...others: unknown[]): MapOf<T, R> {
   if (typeof f !== 'function') {
@@ -230,7 +231,7 @@ export function map<T, R = Tensor>(f: (...tensors: Tensor[]) => R, tree: T, ...o
   return rebuild(first.shape, mapped) as MapOf<T, R>;
 }
 
-/** Where two trees of other structure part. */
+/** The first place where two trees of different structure differ, as text. */
 function differenceOf(a: TreeShape, b: TreeShape): string {
   const kinds = (shape: TreeShape): Map<string, string> =>
     new Map(leavesWithPaths(shape, 'tree').map(({ path, isTensor, empty }) => [path, isTensor ? 'a tensor' : (empty ?? 'no tensor')]));
@@ -240,10 +241,10 @@ function differenceOf(a: TreeShape, b: TreeShape): string {
   return `${path} is ${left.get(path) ?? 'nothing'} in one, ${right.get(path) ?? 'nothing'} in another`;
 }
 
-/** The type of a tree with something else in place of its tensors. */
+/** The type of a tree with R in the place of its tensors. */
 export type MapOf<T, R> = R extends Tensor ? T : T extends Tensor ? R : T extends object ? { [K in keyof T]: MapOf<T[K], R> } : T;
 
-/** Every tensor that a value leads to, once; also through what flatten refuses. */
+/** Every tensor that a value leads to, once, also through objects that flatten refuses. */
 export function tensorsWithin(value: unknown): Tensor[] {
   if (value instanceof Tensor) return [value];
   const found = new Set<Tensor>();
@@ -267,7 +268,7 @@ export function dispose(tree: unknown): void {
 }
 
 const identities = new WeakMap<object, number>();
-/** Symbols can be no keys of WeakMaps everywhere. */
+/** A Map, since not every engine takes symbols as keys of a WeakMap. */
 const symbols = new Map<symbol, number>();
 let lastIdentity = 0;
 
@@ -284,7 +285,7 @@ function staticKey(value: unknown): string {
   return Object.is(value, -0) ? '-0' : `${typeof value}:${String(value)}`;
 }
 
-/** What opens the text of a container, so that no two kinds are taken for each other. */
+/** The text that opens a container's key, another one for each kind. */
 function openingOf(node: Exclude<Node, { kind: 'tensor' | 'static' }>): string {
   switch (node.kind) {
     case 'array':
@@ -311,7 +312,7 @@ function keyOf(node: TreeShape, ofStatic: (value: unknown) => string): string {
   return `${key}}`;
 }
 
-/** Number of tensors. */
+/** The number of tensors in a tree. */
 export function tensorCount(node: TreeShape): number {
   if (node.kind === 'tensor') return 1;
   if (node.kind === 'static') return 0;
@@ -321,20 +322,20 @@ export function tensorCount(node: TreeShape): number {
 /** Text that is equal for trees of equal structure and equal static values. */
 export const shapeKey = (node: TreeShape): string => keyOf(node, staticKey);
 
-/** As shapeKey, whatever the static values. */
+/** As shapeKey, but equal for all static values. */
 const structureKey = (node: TreeShape): string => keyOf(node, () => '.');
 
 export interface Leaf {
-  /** Where it is, from the tree's root: '.params[0].weight'. */
+  /** Its path from the tree's root: '.params[0].weight'. */
   path: string;
-  /** A static value; undefined for a tensor, which is known by its place in the order. */
+  /** The static value; undefined for a tensor, which is known by its place in the order. */
   value?: unknown;
   isTensor: boolean;
-  /** What the container is called that stands for itself, since nothing is in it. */
+  /** For an empty container, which counts as a leaf: what messages call it. */
   empty?: string;
 }
 
-/** All leaves of a tree with their places, for messages. Empty containers count as one. */
+/** All leaves of a tree with their paths, for messages. An empty container counts as one leaf. */
 export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
   if (node.kind === 'tensor') return [{ path, isTensor: true }];
   if (node.kind === 'static') return [{ path, value: node.value, isTensor: false }];
@@ -349,11 +350,11 @@ export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
   return node.items.flatMap((item, i) => leavesWithPaths(item, `${path}${name(i)}`));
 }
 
-/** What the tensors of a tree are called: their places, or by them. */
+/** The names of a tree's tensors: their paths, or what nameOf makes of these. */
 export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string = (path) => path): string[] =>
   leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [nameOf(path)] : []));
 
-/** Names of the tensors of a tree that programs use: the keys that lead to each, '0.weight'. */
+/** The names that saved steps and optimizers give a tree's tensors: the keys that lead to each, such as '0.weight'. */
 export function tensorPaths(node: TreeShape, path = ''): string[] {
   if (node.kind === 'tensor') return [path];
   if (node.kind === 'static') return [];
@@ -363,8 +364,8 @@ export function tensorPaths(node: TreeShape, path = ''): string[] {
   });
 }
 
-/** Of a tree of arguments: 'argument 0.w' for '[0].w'. */
+/** The name for a path in a list of arguments: 'argument 0.w' for '[0].w'. */
 export const argumentName = (path: string): string => path.replace(/^\[(\d+)\]/, 'argument $1');
 
-/** Of what a function returned. */
+/** The name for a path in a function's result. */
 export const resultName = (path: string): string => `result${path}`;

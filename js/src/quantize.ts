@@ -1,4 +1,4 @@
-// What quantize returns, and takes back.
+// The result of quantize, which dequantize takes.
 
 import { withTensors, type TensorLike } from './apply.js';
 import { axisNumber } from './axes.js';
@@ -7,9 +7,9 @@ import { SinterError } from './errors.js';
 import type { Tensor } from './tensor.js';
 
 export interface Quantized {
-  /** int8 in the shape of x, or uint8 with half as many along the axis. */
+  /** int8 in the shape of x, or for 4 bits uint8 with half as many elements along the axis. */
   values: Tensor;
-  /** One for each block: the shape of x with the number of blocks along the axis. */
+  /** A scale for each block: the shape of x with the number of blocks along the axis. */
   scales: Tensor;
 }
 

@@ -1,6 +1,6 @@
-// Random numbers without hidden state: Threefry-2x32 (Salmon et al., SC 2011) on keys, bit for bit as
-// JAX draws them by default (partitionable counters). All of it is graph ops on int32, so it fuses and
-// works inside jit; the words are unsigned in meaning and int32 in type.
+// Random numbers without hidden state: Threefry-2x32 (Salmon et al., SC 2011) on keys, with the same bits that JAX draws by
+// default (partitionable counters). All of it is graph ops on int32, so it fuses and works inside jit; the words are meant
+// as unsigned, though their type is int32.
 
 import { SinterError, ShapeError, shapeText } from './errors.js';
 import * as ops from './ops.gen.js';
@@ -14,7 +14,7 @@ import { Tensor } from './tensor.js';
 import type { TensorLike } from './apply.js';
 import { checkShape } from './upload.js';
 
-/** Rotations of Threefry-2x32: four of one set, four of the other, in turns. */
+/** Rotations of Threefry-2x32: groups of four rounds use the two sets by turns. */
 const ROTATIONS = [
   [13, 15, 26, 6],
   [17, 29, 16, 24],
@@ -22,7 +22,7 @@ const ROTATIONS = [
 
 const PARITY = 0x1bd11bda;
 
-/** An int32 constant that is part of the program, unlike a number, which is an input of it. */
+/** An int32 constant as a part of the program; a number would be an input of it. */
 const int = (value: number): Tensor => full([], value | 0, { dtype: 'int32' });
 
 const rotate = (x: Tensor, bits: number): Tensor =>
@@ -30,7 +30,7 @@ const rotate = (x: Tensor, bits: number): Tensor =>
 
 type Words = [Tensor, Tensor];
 
-/** 20 rounds, a word of the key added after every fourth. */
+/** 20 rounds, with words of the key added after every fourth. */
 function threefry([k0, k1]: Words, [c0, c1]: Words): Words {
   const schedule = [k0, k1, ops.bitwiseXor(ops.bitwiseXor(k0, k1), int(PARITY))];
   let x0 = c0.add(k0);
@@ -62,7 +62,7 @@ function wordsOf(key: Tensor, op: string): Words {
   return [key.slice([0], [1]).reshape([]), key.slice([1], [1]).reshape([])];
 }
 
-/** One pair of words for each index of shape, counted in row-major order. */
+/** A pair of random words for each index of shape, with indices as counters in row-major order. */
 function draw(key: Tensor, shape: readonly number[], op: string): Words {
   const count = sizeOf(checkShape(op, shape));
   if (count > 2 ** 31) throw new ShapeError(op, `more than 2^31 numbers at once: ${shapeText(shape)}`, { shapes: [shape] });
@@ -70,7 +70,7 @@ function draw(key: Tensor, shape: readonly number[], op: string): Words {
   return [a.reshape(shape), b.reshape(shape)];
 }
 
-/** A key, int32 (2), from a seed; as in JAX its lower 32 bits count. */
+/** Makes a key, int32 (2), from a seed, a whole number; as in JAX its lower 32 bits count. */
 export function key(seed: number): Tensor {
   if (!Number.isSafeInteger(seed)) {
     throw new SinterError('argument', 'random.key', `${shown(seed)} is not a whole number`);
@@ -86,7 +86,7 @@ export function split(key: Tensor, count = 2): Tensor {
   });
 }
 
-/** So many tensors of their own are a mistake; random.split gives more keys in one. */
+/** Most keys as separate tensors; random.split gives any number in one tensor. */
 const MAX_KEYS = 1e6;
 
 /** count new keys as separate tensors, at most a million. */
@@ -98,7 +98,7 @@ export function splitKeys(key: Tensor, count = 2): Tensor[] {
   });
 }
 
-/** A new key from a key and a number, e.g. of an epoch: as in JAX, number `data` of those that split makes of the key. */
+/** A new key from a key and a number, e.g. of an epoch. As in JAX it is row `data` of what split makes of the key. */
 export function foldIn(key: Tensor, data: number | Tensor): Tensor {
   return tidy(() => {
     if (data instanceof Tensor ? data.size !== 1 : !Number.isSafeInteger(data)) {
@@ -130,13 +130,14 @@ export interface UniformOptions {
 
 const UNIFORM: OptionSchema<UniformOptions> = { minval: 'number', maxval: 'number' };
 
-/** float32 in [0, 1): 23 random bits below an exponent of 1, minus 1. */
+/** float32 in [0, 1): 23 random bits as the fraction of a float in [1, 2), minus 1. */
 function unit(key: Tensor, shape: readonly number[], op: string): Tensor {
   const mantissa = ops.shiftRightLogical(drawBits(key, shape, op), int(9));
   return bitcast(ops.bitwiseOr(mantissa, int(0x3f800000)), 'float32').sub(full([], 1));
 }
 
-/** float32, evenly in [minval, maxval), which span less than 3.4e38; where they are close, rounding may give maxval, as in JAX. */
+/** float32, evenly in [minval, maxval), which span less than 3.4e38; where the two are close, rounding may give maxval,
+ *  as in JAX. */
 export const uniform = (key: Tensor, shape: readonly number[] = [], options?: UniformOptions): Tensor =>
   drawUniform(key, shape, readOptions('random.uniform', options, UNIFORM), 'random.uniform');
 
@@ -146,7 +147,7 @@ function drawUniform(key: Tensor, shape: readonly number[], options: UniformOpti
   return tidy(() => {
     const x = unit(key, shape, op);
     if (minval === 0 && maxval === 1) return x;
-    // The difference rounded to float32, as the reference has it.
+    // JAX rounds the difference to float32, too.
     const span = full([], Math.fround(Math.fround(maxval) - Math.fround(minval)));
     const low = full([], minval);
     return ops.maximum(low, x.mul(span).add(low));
@@ -175,7 +176,7 @@ function normalOf(x: Tensor): Tensor {
   return p.mul(x).mul(full([], Math.SQRT2));
 }
 
-/** The float32 next to -1, toward 0: erfinv(-1) is infinite. */
+/** The float32 next to -1, toward 0: at -1 erfinv is infinite. */
 const ABOVE_MINUS_ONE = -1 + 2 ** -24;
 
 /** float32 of the standard normal distribution. */
@@ -194,7 +195,7 @@ export const truncatedNormal = (key: Tensor, shape: readonly number[] = []): Ten
     return ops.minimum(ops.maximum(normalOf(x), full([], -2)), full([], 2));
   });
 
-/** bool, true with probability p, which broadcasts to shape, by default p's own. */
+/** bools that are true with probability p; p broadcasts to shape, whose default is p's own. */
 export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape?: readonly number[]): Tensor {
   if (typeof p === 'number' && !(p >= 0 && p <= 1))
     throw new SinterError('argument', 'random.bernoulli', `p is ${p}, expected a probability from 0 to 1`);
@@ -207,7 +208,7 @@ export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape?: readonly num
 
 let implicit: Tensor | null = null;
 
-/** Starts the implicit keys of nextKey. */
+/** Starts the sequence of keys that nextKey gives out, from a seed. */
 export function seed(value: number): void {
   implicit?.dispose();
   implicit = keep(key(value));

@@ -1,5 +1,5 @@
-// Functions traced on placeholders, as the bodies of loops and the branches of conditions: what goes into them and
-// comes out are trees, whose numbers count as tensors, and what must agree between two trees is checked here.
+// Functions traced on placeholders: bodies of loops, branches of conditions. Their arguments and results are trees, whose
+// numbers count as tensors; what must agree between two trees is checked here.
 
 import { asTensor, type TensorLike } from './apply.js';
 import { isNumericArray, shown } from './check.js';
@@ -24,21 +24,22 @@ export type TensorsOf<T> = T extends Tensor | Fixed
     ? Tensor
     : { [K in keyof T]: TensorsOf<T[K]> };
 
-/** What a function may return for such a tree. */
+/** What a function may return in the place of TensorsOf<T>: numbers and booleans, too. */
 export type Returned<T> = T extends Fixed
   ? T
   : T extends Tensor | number | boolean | NumericArray
     ? Tensor | number | boolean
     : { readonly [K in keyof T]: Returned<T[K]> };
 
-/** As TensorsOf, where arrays of numbers are tensors. */
+/** As TensorsOf, but an array of numbers is one tensor. */
 export type SlicesOf<X> = X extends NestedArray | NumericArray
   ? Tensor
   : X extends Tensor | Fixed
     ? X
     : { [K in keyof X]: SlicesOf<X[K]> };
 
-/** A tree as tensors, with the numbers among them: bare ones, which take the dtype of what they meet. */
+/** A flattened tree whose numbers have become tensors. numbers: the value of each that was a bare number, and takes the
+ *  dtype of what it meets. */
 export interface Entered extends Flat {
   numbers: Map<Tensor, number>;
 }
@@ -48,7 +49,7 @@ const isNumbers = (value: unknown, depth = 0): boolean =>
     ? value.length > 0 && depth < MAX_RANK && value.every((each) => isNumbers(each, depth + 1))
     : typeof value === 'number' || typeof value === 'boolean';
 
-/** Tensors of a tree with numbers in it. lists: arrays of numbers alone are tensors, too. */
+/** Flattens a tree, with tensors for its numbers and typed arrays. lists: also with one tensor for each array of numbers. */
 export function enter(op: string, tree: unknown, lists = false): Entered {
   const numbers = new Map<Tensor, number>();
   const made = flatten(tree, op, undefined, (value) => {
@@ -63,11 +64,11 @@ export function enter(op: string, tree: unknown, lists = false): Entered {
   return { ...made, numbers };
 }
 
-/** Whether a bare number is one of the dtype. */
+/** Whether a bare number can be of this dtype. */
 const isOf = (value: number, { dtype }: Meta): boolean =>
   /float/.test(dtype) || (/int/.test(dtype) && Number.isInteger(value));
 
-/** The tensors with numbers of the dtypes that are wanted, or of float32. */
+/** The tensors, in which a bare number gets the dtype that is wanted, or float32 if it cannot be of that. */
 export const typed = ({ tensors, numbers }: Entered, wanted: readonly Meta[] = []): Tensor[] =>
   tensors.map((t, i) => {
     const value = numbers.get(t);
@@ -76,25 +77,25 @@ export const typed = ({ tensors, numbers }: Entered, wanted: readonly Meta[] = [
     return full([], value, { dtype: meta && isOf(value, meta) ? meta.dtype : 'float32' });
   });
 
-/** What a function that is traced returned, if that is no promise. */
+/** Returns what a traced function returned, unless that is a promise. */
 export function returned<T>(op: string, result: T): T {
   refusePromise(op, result, 'what is traced must be synchronous');
   return result;
 }
 
-/** Calls f of a loop or a condition on inputs without values; bound: see Flat. */
+/** Traces f, whose inputs have no values. bound: tensors that f must not use, see Flat. */
 export const trace = (op: string, bound: readonly Tensor[], f: () => unknown): unknown =>
   returned(op, replacing(bound, () => compiling(f)));
 
-/** A function of operands as it was traced; given: the operands without bare numbers, which are captured instead, and
- *  take the dtype of what they meet. */
+/** A function as traced on operands: its placeholders, the operands that these stand for (given), and its result. Bare
+ *  numbers have no placeholder: they are captured, and take the dtype of what they meet. */
 export interface TracedCall {
   inputs: Tensor[];
   given: Tensor[];
   made: Entered;
 }
 
-/** Placeholders for the operands that are no bare numbers, and all operands as a list with these in their place. */
+/** Placeholders for all operands but bare numbers, and the list of operands with placeholders in their places. */
 export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor[]; given: Tensor[]; list: unknown[] } {
   const given = tensors.filter((t) => !numbers.has(t));
   const inputs = given.map((t) => placeholder(t.meta));
@@ -103,8 +104,8 @@ export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor
   return { inputs, given, list: rebuild(shape, leaves) as unknown[] };
 }
 
-/** Traces f of a list of operands. owns: what f makes of captured tensors alone belongs to it; in the core that is what was
- *  made later than the placeholders, so there is always one. */
+/** Traces f of a list of operands. owns: what f computes from captured tensors alone becomes a part of it. The core
+ *  finds that by age, as nodes made later than the placeholders, so there has to be a placeholder. */
 export function traceCall(op: string, operands: Entered, f: (...list: unknown[]) => unknown, owns = false): TracedCall {
   const { inputs, given, list } = standIns(operands);
   if (owns && !inputs.length) {
@@ -116,14 +117,14 @@ export function traceCall(op: string, operands: Entered, f: (...list: unknown[])
   return { inputs, given, made };
 }
 
-/** The types of slices along the first axis. */
+/** The types of the slices of stacks along their first axis. */
 export const sliceMetas = ({ tensors }: Flat): Meta[] => tensors.map((t) => makeMeta(t.dtype, t.shape.slice(1)));
 
 const MOST_TRIES = 4;
 
 /**
- * A body traced on placeholders for its carry. A number in the first carry takes the dtype that the body makes of it: it
- * is traced with the number first, and then until its result has the dtype of its argument.
+ * Traces a body on placeholders for its carry. A number in the first carry takes the dtype that the body makes of it: the
+ * body is traced with the number itself first, and then until its result has the dtype of its argument.
  */
 export function traceLoop<B extends { carry: Entered }>(
   op: string,
@@ -153,7 +154,7 @@ export function traceLoop<B extends { carry: Entered }>(
 const textOf = (leaf: { isTensor: boolean; empty?: string; value?: unknown }): string =>
   leaf.isTensor ? 'a tensor' : (leaf.empty ?? shown(leaf.value));
 
-/** Refuses trees that differ in what is not a tensor. */
+/** Refuses trees that differ in structure or in static values. */
 export function sameTree(op: string, what: string, a: TreeShape, other: string, b: TreeShape): void {
   if (shapeKey(a) === shapeKey(b)) return;
   const places = (shape: TreeShape): Map<string, string> =>
@@ -167,7 +168,7 @@ export function sameTree(op: string, what: string, a: TreeShape, other: string, 
 
 const typeText = ({ dtype, shape }: Meta): string => `${dtype} ${shapeText(shape)}`;
 
-/** Refuses tensors of other types than wanted; shape: of the tree they are in. */
+/** Refuses tensors whose dtypes or shapes are not those wanted; shape: of the tree they are in. */
 export function sameTypes(
   op: string,
   what: string,
@@ -185,7 +186,7 @@ export function sameTypes(
   throw new Refusal(op, text, { shapes: [want.shape, found.shape] });
 }
 
-/** Calls the core with tensors and numbers in the scratch block, behind which it writes count tensors. */
+/** Calls the core with tensors and numbers in the scratch block, behind which it writes count results; returns these. */
 export function control(
   op: string,
   parts: readonly (Tensor | number)[],

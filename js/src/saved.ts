@@ -1,8 +1,8 @@
-// Compiled functions as bytes: f.save(...args) and load(bytes). The core has the program (sn_program_save); here are the
-// trees of its arguments and its result, which go along as the program's note, in JSON.
+// Compiled functions as bytes: f.save(...args) and load(bytes). The core saves the program (sn_program_save); the trees of
+// its arguments and its result are added here as the program's note, in JSON.
 //
-// What is loaded is not trusted: the trees must be trees, and have as many tensors as the program; all shapes and
-// dtypes are the core's own.
+// What is loaded is not trusted: the trees must be trees, and have as many tensors as the program; shapes and dtypes are
+// checked by the core.
 
 import { SinterError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
@@ -15,13 +15,13 @@ import { tensor } from './creation.js';
 interface Note {
   args: TreeShape;
   result: TreeShape;
-  /** Per tensor among the arguments: whether a call uses it up. */
+  /** For each tensor among the arguments, whether a call uses it up. */
   donated: boolean[];
 }
 
 /** A compiled function that was loaded. */
 export interface Loaded<A extends readonly unknown[] = unknown[], R = unknown> {
-  /** Arguments have the structure, the shapes and dtypes and the static values it was saved with. */
+  /** Arguments must have the structure, shapes, dtypes and static values that it was saved with. */
   (...args: A): R;
   /** Releases the program; calls then fail. */
   dispose(): void;
@@ -31,7 +31,7 @@ export const damaged = (op: string, why: string): SinterError => new SinterError
 
 const list = (n: number): TreeShape => ({ kind: 'array', items: new Array<TreeShape>(n).fill({ kind: 'tensor' }) });
 
-/** A program saved in C has no trees: its function takes and gives lists of tensors. */
+/** The note's trees. A program saved in C has none: its function takes and returns lists of tensors. */
 function loadNote(text: string, inputs: number, outputs: number): Note {
   if (text === '') return { args: list(inputs), result: list(outputs), donated: new Array<boolean>(inputs).fill(false) };
   const { args, result, donated } = parseNote('load', text);
@@ -48,7 +48,7 @@ export function saveProgram(program: Program, { args, result, donated }: Note): 
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());
 
-/** What read makes of the program of these bytes, which goes if that fails. */
+/** Loads the program of these bytes, and returns what read makes of it; releases it if read throws. */
 export function readProgram<T>(op: string, bytes: Uint8Array | ArrayBuffer, read: (loaded: LoadedProgram) => T): T {
   const whole = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
   if (!(whole instanceof Uint8Array)) throw new SinterError('argument', op, 'expected a Uint8Array of what was saved');
@@ -66,7 +66,7 @@ export function readProgram<T>(op: string, bytes: Uint8Array | ArrayBuffer, read
   }
 }
 
-/** The note of a program, which is JSON: an object. */
+/** A program's note, which has to be an object in JSON. */
 export function parseNote(op: string, text: string): Record<string, unknown> {
   let saved: unknown;
   try {
@@ -88,9 +88,9 @@ function readFunction({ program, note: text, inputs, outputs, states }: LoadedPr
 }
 
 /**
- * The function that f.save(...) has saved, in this process or another one: nothing is traced, and no pass runs. In the
- * same numeric mode its results have the same bits. Bytes that are damaged, or of another version of Sinter, are a
- * SinterError.
+ * The function that f.save(...) has saved, in this process or another one. Nothing is traced, and no pass runs. In the same
+ * numeric mode its results have the same bits. Throws a SinterError for bytes that are damaged, or of another version of
+ * Sinter.
  */
 export function load<A extends readonly unknown[] = unknown[], R = unknown>(bytes: Uint8Array | ArrayBuffer): Loaded<A, R> {
   const { program, note } = readProgram('load', bytes, readFunction);

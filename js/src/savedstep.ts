@@ -1,5 +1,5 @@
-// Training steps as bytes: step.export(state, ...batch) and importStep(bytes). The core has the program, the values of the
-// state and the paths of all inputs (sn_step_save); here are the trees of state, batch and aux, which go along as its note.
+// Training steps as bytes: step.export(state, ...batch) and importStep(bytes). The core saves the program, the values of
+// the state and the paths of all inputs (sn_step_save); the trees of state, batch and aux are added here as its note.
 //
 // As in saved.ts nothing that is loaded is trusted: trees must be trees, with as many tensors as the program has.
 
@@ -19,15 +19,16 @@ import { READERS, checkState, unlessUsedUp, type StepResult, type TrainState } f
 
 /** A training step that was exported: for batches of the same structure and shapes. */
 export interface ImportedStep<P, B extends readonly unknown[], S = unknown, A = unknown> {
-  /** One step. The tensors of the given state are used up; loss is that before the update. */
+  /** One step. The tensors of the given state are used up; loss is the one before the update. */
   (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A>;
   /** The state that it was exported with. */
   init(): TrainState<P, S>;
-  /** The parameters of a state: valid until the next step uses them up. */
+  /** The parameters of a state, not copied: valid until the next step uses them up. */
   params(state: TrainState<P, S>): P;
-  /** The state of the modules, likewise. */
+  /** The state of the modules, not copied: valid until the next step uses it up. */
   state(state: TrainState<P, S>): S;
-  /** Of a step with option precision: the scale of the loss, steps skipped as a gradient was not finite, and all steps. */
+  /** For a step with option precision: the scale of the loss, how many steps were skipped for a gradient that was not
+   *  finite, and the number of all steps. */
   precision(state: TrainState<P, S>): PrecisionReport;
   /** Releases the program; calls then fail. */
   dispose(): void;
@@ -43,7 +44,7 @@ interface Trees {
   aux: TreeShape;
 }
 
-/** The program of a step as train.ts makes it: of (state, rates, schedule, ...batch) it makes { aux, loss, state }. */
+/** The trees of a step as train.ts makes it: of (state, rates, schedule, ...batch) it makes { aux, loss, state }. */
 function treesOf(args: TreeShape, result: TreeShape): Trees {
   const [state, rates, , ...batch] = (args as { items: TreeShape[] }).items;
   const [aux, , next] = (result as { items: TreeShape[] }).items;
@@ -67,7 +68,7 @@ export function exportStep({ program, tensors, args, result }: MadeProgram, prec
 
 interface Imported extends Omit<Trees, 'rates'> {
   program: Program;
-  /** Tensors of the state, and with the rates behind them. */
+  /** How many tensors the state has; all: the state and the rates. */
   states: number;
   all: number;
 }
@@ -97,9 +98,9 @@ function release({ program, rates }: Held): void {
 const collected = new FinalizationRegistry<Held>(release);
 
 /**
- * The step that step.export(state, ...batch) has made bytes of, in this process or another one: nothing is traced, and no
- * pass runs. In the same numeric mode it trains to the same bits. Bytes that are damaged, or of another version of Sinter,
- * are a SinterError.
+ * The step that step.export(state, ...batch) has made bytes of, in this process or another one. Nothing is traced, and no
+ * pass runs. In the same numeric mode it trains to the same bits. Throws a SinterError for bytes that are damaged, or of
+ * another version of Sinter.
  */
 export function importStep<P = unknown, B extends readonly unknown[] = unknown[], S = unknown, A = unknown>(
   bytes: Uint8Array | ArrayBuffer,

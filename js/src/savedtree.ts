@@ -1,7 +1,7 @@
-// The shape of a tree as JSON: where its tensors are, and the values that are none. JSON has no undefined, no NaN and
-// no -0, so a value is written with its kind.
+// The shape of a tree as JSON: where its tensors are, and its static values. JSON has no undefined, no NaN and no -0, so
+// each value is written with its kind.
 //
-// What is loaded is not trusted: a tree must be one.
+// What is loaded is not trusted: a tree that is malformed, or too deep, is an error.
 
 import { SinterError } from './errors.js';
 import type { TreeShape } from './pytree.js';

@@ -1,4 +1,4 @@
-// Elements at indices of several axes at once. Indices given as numbers are checked here.
+// gatherNd and scatterNd: elements at indices of several axes at once. Indices given as numbers are checked here.
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { checkChoice } from './check.js';

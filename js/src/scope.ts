@@ -23,13 +23,13 @@ class Owned {
     for (const tensor of tensorsWithin(tree)) if (this.take(tensor)) handOver(tensor, outer);
   }
 
-  /** Hands over all. */
+  /** Hands over all tensors. */
   letOutAll(outer: Owned | null): void {
     for (const tensor of this.#tensors) handOver(tensor, outer);
     this.#tensors.clear();
   }
 
-  /** gone: what became of them, for errors. */
+  /** Disposes of all tensors. gone: what became of them, for errors. */
   disposeAll(gone?: string): void {
     for (const tensor of this.#tensors) tensor.giveBack(gone);
     this.#tensors.clear();
@@ -63,7 +63,7 @@ const isPromise = (value: unknown): boolean =>
 /** Refuses async functions where tensors live only as long as the call. */
 export function refusePromise(op: string, result: unknown, hint: string): void {
   if (!isPromise(result)) return;
-  // Its own failure, often by what this error is about, is not to end the process as unhandled.
+  // The promise itself may fail, often for this very reason; that must not end the process as unhandled.
   void Promise.resolve(result).catch(() => {});
   throw new SinterError('argument', op, 'the function returned a promise', { hint });
 }
@@ -77,7 +77,8 @@ export function tidy<T>(f: () => T): T {
   return tidied(f);
 }
 
-/** tidy for a function that is traced. A tensor that it lets out in another way than by its result is told of. */
+/** tidy for a function that is traced. If one of its tensors gets out by another way than its result, the error of using
+ *  it says so. */
 export const tidyTraced = <T>(f: () => T): T =>
   tidied(f, 'made while a function was traced by jit, grad or a loop, and ended with that');
 
@@ -94,7 +95,7 @@ function tidied<T>(f: () => T, gone?: string): T {
   }
 }
 
-/** tidy where f turns out not to be async; what an async f makes is the collector's. */
+/** tidy, unless f turns out to be async: then its tensors go to the outer scope, or to the garbage collector. */
 export function tidyUnlessAsync<T>(f: () => T): T {
   const scope = new Owned();
   const outer = active;
@@ -127,6 +128,7 @@ export interface Scope {
   [Symbol.dispose](): void;
 }
 
+/** Makes a scope for async code. */
 export function scope(): Scope {
   const owned = new Owned();
   const dispose = (): void => owned.disposeAll();

@@ -10,7 +10,7 @@ import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
 import { checkShape, MAX_RANK } from './upload.js';
 
-/** Runs call on the argument with words in the scratch block. */
+/** Calls the core for x, with the words that make returns in the scratch block. */
 function move(
   op: string,
   x: TensorLike,
@@ -102,7 +102,7 @@ export function slice(
   return move('slice', x, words, (rt, t) => rt.exports.sinter_slice(t));
 }
 
-/** The same bits as the other of float32 and int32. */
+/** The same bits as the other one of the dtypes float32 and int32. */
 export function bitcast(x: TensorLike, dtype: DTypeName): Tensor {
   const parsed = parseDType(dtype, 'bitcast');
   if (parsed !== 'float32' && parsed !== 'int32')

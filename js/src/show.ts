@@ -1,15 +1,15 @@
-// A tensor in a console: its dtype, shape and values, in Node, Deno, Bun and the consoles of browsers.
+// How a console shows a tensor: its dtype, shape and values, in Node, Deno, Bun and the consoles of browsers.
 //
-// Invariant: to look at a tensor computes nothing, waits for nothing and makes no tensor. Values are shown
-// where they are in memory; many of them are shown by their first and last.
+// Invariant: looking at a tensor computes nothing, waits for nothing and makes no tensor. Values are shown if they are in
+// memory; of many, the first and the last along each axis.
 
 import { isFloat, viewOf, type DType } from './dtype.js';
 import { isNode } from './runtime/environment.js';
 import { runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor } from './tensor.js';
 
-/** How much is shown: tensors with more elements by the edges of their axes, so many elements at each end. Rank 8
- *  has 2^8 corners. */
+/** How much is shown. Of a tensor with more elements than this, `edge` elements at both ends of each axis; fewer at
+ *  higher ranks, since rank 8 has 2^8 corners. */
 interface Limits {
   readonly elements: number;
   readonly edge: (rank: number) => number;
@@ -109,7 +109,7 @@ export function show(t: Tensor, limits = ALONE): string {
   return values.includes('\n') ? `${head}\n${values}` : `${head} ${values}`;
 }
 
-/** Of Node's and Bun's util.inspect: depth is what is left of options.depth inside other objects. */
+/** Called by util.inspect of Node and Bun: inside other objects depth is less than options.depth. */
 function inspectInNode(this: Tensor, depth: number | null, options?: { depth?: number | null }): string {
   if (typeof depth === 'number' && depth < 0) return String(this);
   const isInside = typeof depth === 'number' && typeof options?.depth === 'number' && depth < options.depth;
@@ -129,7 +129,7 @@ Object.defineProperties(Tensor.prototype, {
 
 type Markup = readonly [tag: string, attributes: object, ...children: (string | Markup)[]];
 
-/** What Chromium's and Firefox's consoles ask about each value, with custom formatters switched on. */
+/** Chromium's and Firefox's consoles ask this about each value, with custom formatters switched on. */
 const formatter = {
   header: (value: unknown): Markup | null => (value instanceof Tensor ? ['span', {}, String(value)] : null),
   hasBody: (value: unknown): boolean => value instanceof Tensor && !value.isDisposed,

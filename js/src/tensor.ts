@@ -16,7 +16,7 @@ import { activeScope } from './scope.js';
 import { isCompiling, replaced } from './trace.js';
 import type { Methods } from './methods.gen.js';
 
-/** What is fixed about a tensor when it is made. */
+/** The facts about a tensor that are fixed when it is made. */
 export interface Meta {
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -51,7 +51,7 @@ export interface Tensor extends Methods {
   [Symbol.dispose](): void;
 }
 
-/** An n-dimensional array: a lazy expression, or a value in memory. Made by the functions of sinter. */
+/** An n-dimensional array: a lazy expression, or a value in memory. The functions of sinter make tensors. */
 export class Tensor {
   /** @internal The core's address of it; 0 once given back. */
   address: number;
@@ -78,7 +78,7 @@ export class Tensor {
     return isElsewhere() ? here(this.address) : this.address;
   }
 
-  /** @internal From now on the garbage collector owns it. */
+  /** @internal Makes the garbage collector its owner. */
   unscope(): void {
     if (this.address === 0 || this.#isCollected) return;
     collected.register(this, this.address, this);
@@ -161,8 +161,8 @@ export class Tensor {
     this.address = 0;
   }
 
-  /** The elements, row-major, as a new array. Never blocks a page: a worker computes what is missing, or
-   *  without workers the page's own thread, for 10 ms at a time. */
+  /** The elements, row-major, as a new array; float16 and bfloat16 as float32. Never blocks a page: a worker computes
+   *  what is missing, or without workers the page's own thread, for 10 ms at a time. */
   async data(): Promise<TensorData> {
     const rt = runtime();
     const { address, meta } = readable(rt, this.read('data'), this.meta);
@@ -182,12 +182,13 @@ export class Tensor {
     }
   }
 
-  /** Where the tensor lives, and what is made of it. */
+  /** Where the tensor is; what is computed from it will be there, too. */
   get device(): DeviceName {
     return deviceOf(this.use('device'));
   }
 
-  /** The same values on a device, as a new tensor. From the device to the CPU they have to be read: then a promise. */
+  /** The same values on a device, as a new tensor. From the device to the CPU they have to be read: then it returns a
+   *  promise. */
   to(device: 'webgpu'): Tensor;
   to(device: DeviceName): Tensor | Promise<Tensor>;
   to(device: DeviceName): Tensor | Promise<Tensor> {
@@ -203,12 +204,12 @@ export class Tensor {
     return this.data().then((data) => fromElements(data, this.meta));
   }
 
-  /** As data, at once: the caller computes what is missing, together with the workers. */
+  /** As data, but synchronously: the caller computes what is missing, together with the workers. */
   dataSync(): TensorData {
     return this.#atOnce(this.read('dataSync'));
   }
 
-  /** What lies at its address, which was read: at once. */
+  /** The elements at its address, which read() gave, synchronously. */
   #atOnce(address: number): TensorData {
     runtime().device?.readAtOnce(this);
     return copySync(address, this.meta);
@@ -242,14 +243,14 @@ export class Tensor {
     return `Tensor(${this.dtype} ${shapeText(this.shape)}${state})`;
   }
 
-  /** Refuses: values may not be there yet. */
+  /** Always throws: a tensor may have no values yet. */
   toJSON(): never {
     throw new SinterError('argument', 'toJSON', 'a tensor has no JSON', {
       hint: 'sn.tree.map((t) => t.toArray(), tree) makes arrays of all tensors of a tree; await t.data() waits for values',
     });
   }
 
-  /** Text for templates; JavaScript's operators are refused, since they cannot compute with tensors. */
+  /** Text for template strings; refuses JavaScript's operators, which cannot compute with tensors. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString();
     throw new SinterError('argument', 'tensor', `JavaScript's operators do not work on ${this.toString()}`, {
@@ -273,7 +274,7 @@ function rows(flat: NestedArray[], width: number, count: number): NestedArray[] 
   return Array.from({ length: count }, (_, row) => flat.slice(row * width, (row + 1) * width));
 }
 
-/** What is read of a tensor, float16 and bfloat16 as float32: the caller's to release. */
+/** The tensor to read elements from: itself, or for float16 and bfloat16 its conversion to float32. The caller releases it. */
 function readable(rt: Runtime, address: number, meta: Meta): { address: number; meta: Meta } {
   if (isHalf(meta.dtype))
     return { address: rt.check(rt.exports.sinter_astype(address, 0)), meta: makeMeta('float32', meta.shape) };
@@ -292,7 +293,7 @@ function copySync(from: number, as: Meta): TensorData {
   }
 }
 
-/** The elements of a tensor of the device. */
+/** The elements of a tensor on the device. what: its name in errors. */
 async function readBack(rt: Runtime, address: number, { dtype, shape }: Meta, what: string): Promise<TensorData> {
   const size = sizeOf(shape);
   const out = newArray(dtype, size);
@@ -301,7 +302,7 @@ async function readBack(rt: Runtime, address: number, { dtype, shape }: Meta, wh
   return out;
 }
 
-/** A tensor of the CPU with the elements that data() gave of one. */
+/** A tensor on the CPU with elements that data() gave; meta: of the tensor that they came from. */
 function fromElements(data: TensorData, { dtype, shape }: Meta): Tensor {
   const rt = runtime();
   const wide = isHalf(dtype) ? 'float32' : dtype;

@@ -1,5 +1,5 @@
-// Whether a function is being traced: then compiled functions and derivatives met on the way become
-// part of the trace instead of running, and while it is compiled its tensors have no values.
+// Whether a function is being traced. Then compiled functions and derivatives that it calls become part of the trace
+// instead of running; and while it is traced to be compiled, its tensors have no values.
 
 let traces = 0;
 let compilations = 0;
@@ -7,10 +7,10 @@ let compilations = 0;
 export const isTracing = (): boolean => traces > 0;
 export const isCompiling = (): boolean => compilations > 0;
 
-/** Tensors that what is traced must not use, since others stand for them; null: none. */
+/** Tensors that the traced function must not use, since others stand for them; null: none. */
 export let replaced: ReadonlySet<unknown> | null = null;
 
-/** Runs f while others stand for these tensors. */
+/** Runs f, during which others stand for these tensors. */
 export function replacing<T>(tensors: readonly unknown[], f: () => T): T {
   if (tensors.length === 0) return f();
   const outer = replaced;

@@ -12,11 +12,11 @@ import type { Meta } from './tensor.js';
 
 export interface TracedGraph {
   graph: Graph;
-  /** The tensors of the arguments in the order of the graph's, each with its place: 'params.w'. */
+  /** The tensors of the arguments, in the order of the graph's inputs, each with its path: 'params.w'. */
   inputs: { name: string; meta: Meta }[];
-  /** Where the tensors of the result are. */
+  /** The paths of the tensors in the result. */
   results: string[];
-  /** Arguments behind those, which the function captured. */
+  /** The tensors that the function captured: further arguments of the graph, after those of inputs. */
   captured: { dtype: DType; shape: readonly number[]; bytes: Uint8Array }[];
 }
 

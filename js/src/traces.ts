@@ -1,5 +1,5 @@
-// The times a function was traced and why: what differs between the arguments of a call and those of the call traced
-// before it, named by its place in them.
+// When a function was traced, and why: what differs between the arguments of this call and those of the call traced before
+// it, named by its path.
 
 import { shown } from './check.js';
 import { debugLevel } from './debug.js';
@@ -15,13 +15,13 @@ export interface Trace {
 
 /** What decides which program a call runs. */
 export interface Call {
-  /** Of the list of arguments, with static values in place. */
+  /** The structure of the list of arguments, with static values in their places. */
   structure: string;
-  /** Dtypes and shapes. */
+  /** Dtypes and shapes of the tensors. */
   tensors: readonly string[];
 }
 
-/** What stands at a place of the arguments, as text; whether it is a number. */
+/** What is at one path of the arguments, as text, and whether it is a number. */
 interface Place {
   text: string;
   isNumber: boolean;
@@ -33,7 +33,7 @@ interface Noted extends Call {
 
 const MAX_TRACES = 64;
 
-/** So many compiles of one function are probably not meant. */
+/** So many compiles of one function are probably a mistake. */
 const MANY = 10;
 
 function placesOf(shape: TreeShape, { tensors }: Call, nameOf: (i: number) => string): Map<string, Place> {
@@ -69,13 +69,13 @@ export class Traces {
   #last: Noted | null = null;
   #count = 0;
 
-  /** nameOf: what an argument is called. */
+  /** nameOf: what argument i is called. */
   constructor(op: string, nameOf: (i: number) => string) {
     this.#op = op;
     this.#nameOf = nameOf;
   }
 
-  /** The last ones, as a copy. */
+  /** A copy of the last traces. */
   get list(): Trace[] {
     return [...this.#list];
   }

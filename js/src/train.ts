@@ -25,64 +25,65 @@ import { isTracing } from './trace.js';
 import type { Tuning } from './tune.js';
 import { READERS, checkState, unlessUsedUp, type StepResult, type TrainState } from './trainstate.js';
 
-/** What a loss gets behind its batch. */
+/** What a loss gets as its last argument, after the batch. */
 export interface StepContext<S = unknown> {
-  /** Of modules that have one: that of step.init(params, { state }), or what the step before returned. */
+  /** State of modules that have one: the one given to step.init(params, { state }), then what the step before returned. */
   state: S;
-  /** Another one in every step; there is one if step.init(params, { key }) got one. */
+  /** A key, another one in every step; undefined unless step.init(params, { key }) got one. */
   key: Tensor;
 }
 
 export interface StepOptions extends CompileOptions {
-  /** Of how many parts, cut along axis 0 of the batch and computed one after the other in the memory of one, the gradient
-   *  is the mean. Tensors of rank 0 go to every part. Default 1. */
+  /** How many parts the batch is cut into along axis 0. They are computed one after the other in the memory of one, and
+   *  the gradient is their mean. Tensors of rank 0 go to every part. Default 1. */
   accumulate?: number;
   /**
-   * Into how many blocks the batch is cut along axis 0, for as many processes at most: sinter-train under mpirun has them
-   * computed in several, to equal bits. Where rows do not divide, the first blocks have one less, and each counts as many
-   * times as it has rows. Each block is given the state of the modules as it is before the step; the next
-   * one is their mean (of what is no float, that of the last block). The gradient is the mean over blocks, summed in pairs
-   * of neighbours; it takes memory for each block in a process. accumulate cuts each of them further. Default: none.
+   * How many blocks the batch is cut into along axis 0. Up to so many processes, started as sinter-train under mpirun,
+   * share their computation, with equal bits. If the rows do not divide evenly, the first blocks have one row less, and
+   * each block is weighted by its rows. Each block gets the state of the modules before the step; the next state is the
+   * mean over blocks (where it is no float, that of the last block). The gradient is the mean over blocks, summed in pairs
+   * of neighbours, which takes memory for each block of a process. accumulate cuts each block further. Default: no blocks.
    */
   blocks?: number;
-  /** Longest gradient, over all parameters; longer ones are scaled down. Default: none. */
+  /** Largest norm of the gradient over all parameters together; a longer one is scaled down. Default: no limit. */
   clipNorm?: number;
   /**
-   * 'float16' or 'bfloat16': parameters are of 16 bits, and so is what jit(f, { precision }) says; the optimizer works on
-   * copies in float32, optimizer.master of the state. Of float16 the gradient is that of a scaled loss: by a power of 2
-   * that halves when a gradient is not finite, and doubles after 2,000 steps in which all were. A step whose gradient is
-   * not finite changes nothing else. Default 'float32'.
+   * 'float16' or 'bfloat16': parameters are stored in 16 bits, and products computed as jit(f, { precision }) says; the
+   * optimizer works on float32 copies, optimizer.master of the state. For float16 the gradient is that of a scaled loss:
+   * the scale is a power of 2 that halves when a gradient is not finite, and doubles after 2,000 steps in a row whose
+   * gradients were. A step whose gradient is not finite changes nothing else. Default 'float32'.
    */
   precision?: Precision;
 }
 
 export interface InitStateOptions<S> {
-  /** State of modules, as net.init(key) gives it. */
+  /** The first state of the modules, as net.init(key) gives it. */
   state?: S;
-  /** Random numbers of all steps follow from it. */
+  /** A key that the random numbers of all steps follow from. */
   key?: Tensor;
 }
 
 export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unknown> {
-  /** One step. The tensors of the given state are used up; loss is that before the update. */
+  /** One step. The tensors of the given state are used up; loss is the one before the update. */
   (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A>;
-  /** Compiles for arguments like these without blocking a page: see jit. The state stays. */
+  /** Compiles for arguments like these without blocking a page: see jit. The state is not used up. */
   compile(state: TrainState<P, S>, ...batch: B): Promise<void>;
-  /** The first state, with copies of the parameters. */
+  /** Makes the first state, with copies of the parameters. */
   init(params: P, options?: InitStateOptions<S>): TrainState<P, S>;
-  /** The parameters of a state: valid until the next step uses them up. */
+  /** The parameters of a state, not copied: valid until the next step uses them up. */
   params(state: TrainState<P, S>): P;
-  /** The state of the modules, likewise. */
+  /** The state of the modules, not copied: valid until the next step uses it up. */
   state(state: TrainState<P, S>): S;
-  /** Of a step with option precision: the scale of the loss, steps skipped as a gradient was not finite, and all steps. */
+  /** For a step with option precision: the scale of the loss, how many steps were skipped for a gradient that was not
+   *  finite, and the number of all steps. */
   precision(state: TrainState<P, S>): PrecisionReport;
   /**
    * The step for batches like this one as bytes, for importStep and the native program sinter-train: what it computes, the
-   * parts of its state, and the values that these have now. Nothing is computed or used up. The learning rate is the one
-   * that the optimizer has now, or its schedule.
+   * parts of its state, and their present values. Nothing is computed or used up. The learning rate is the one that the
+   * optimizer has now, or its schedule.
    */
   export(state: TrainState<P, S>, ...batch: B): Uint8Array<ArrayBuffer>;
-  /** What tuning has tried so far for batches like this one, or tried before; null without option tune. */
+  /** What tuning has tried for batches like this one, now or earlier; null without option tune. */
   tuning(state: TrainState<P, S>, ...batch: B): Tuning | null;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
@@ -90,7 +91,7 @@ export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unk
   dispose(): void;
 }
 
-/** A loss without what stands behind its batch. */
+/** A loss's arguments after the parameters, without its last one if that is a StepContext. */
 type Batch<R extends readonly unknown[]> = R extends readonly [...infer B, infer C]
   ? unknown extends C
     ? R
@@ -103,14 +104,14 @@ type AuxOf<R> = R extends readonly [Tensor, { aux: infer A }] ? A : undefined;
 type AnyLoss = (params: any, ...rest: any[]) => Tensor | readonly [Tensor, { state?: unknown; aux?: unknown }];
 type RestOf<L extends AnyLoss> = L extends (params: never, ...rest: infer R) => unknown ? R : never;
 
-/** In memory of its own, so that donation leaves the caller's tensor alone. */
+/** A copy on a device, in memory of its own, so that donating it leaves the caller's tensor alone. */
 function copy(t: Tensor, device: DeviceName): Tensor {
   const address = t.use('trainStep.init');
   if (device === deviceOf(address)) return wrap(runtime().exports.sinter_copy(address), t.meta);
   return wrap(carry(address, device), t.meta);
 }
 
-/** What a loss made of one batch. */
+/** What is computed from a loss for one batch: its value, gradients, next state and aux. */
 interface Made {
   loss: Tensor;
   grads: unknown;
@@ -124,7 +125,7 @@ function typeKey(tree: unknown): string {
   return shapeKey(shape) + String(tensors.map((t) => t.meta.key));
 }
 
-/** What a loss returned, as [loss, { state, aux }]; the state is the one before where it returned none. */
+/** What a loss returned, as [loss, { state, aux }]; state is the one before if it returned none. */
 function readMade(result: unknown, before: unknown): [Tensor, { state: unknown; aux: unknown }] {
   if (!Array.isArray(result)) return [result as Tensor, { state: before, aux: undefined }];
   const [loss, more = {}] = result as [Tensor, unknown];
@@ -138,10 +139,10 @@ function readMade(result: unknown, before: unknown): [Tensor, { state: unknown; 
   return [loss, { state, aux }];
 }
 
-/** scale: of the loss that the gradients are of; not of the one that is returned. */
+/** scale: a factor of the loss that is differentiated, but not of the loss that is returned. */
 type Differentiate = (params: unknown, batch: readonly unknown[], context: StepContext, scale?: Tensor) => Made;
 
-/** Loss and gradient of a batch at once. */
+/** Loss and gradient of the whole batch at once. */
 function wholeBatch(loss: AnyLoss): Differentiate {
   const both = valueAndGrad(
     (params: unknown, batch: readonly unknown[], context: StepContext, scale?: Tensor) => {
@@ -158,18 +159,18 @@ function wholeBatch(loss: AnyLoss): Differentiate {
 
 /** A batch in parts. */
 interface Cut {
-  /** Its tensors but those of rank 0, with a new first axis of parts. */
+  /** Its tensors except those of rank 0, with a new first axis of parts. */
   parts: Tensor[];
   /** Rows of a part. */
   most: number;
-  /** So many parts, the first ones, have one row less: their last row is the next one's first. */
+  /** How many parts, the first ones, have one row less; the last row that they have here is the first of the next part. */
   few: number;
   /** Rows of the batch. */
   rows: number;
   join: (parts: readonly Tensor[]) => readonly unknown[];
 }
 
-/** The batch in n parts along axis 0; blocks need not be equal. */
+/** Cuts the batch into n parts along axis 0; those of option blocks need not be equal. */
 function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'blocks'): Cut {
   const { tensors, shape } = flatten(batch, 'trainStep');
   const parts: Tensor[] = [];
@@ -194,7 +195,7 @@ function cut(batch: readonly unknown[], n: number, option: 'accumulate' | 'block
   return { parts, most, few, rows, join };
 }
 
-/** What the loop over parts carries, and what it returns of each. */
+/** What the loop over parts carries, and what it returns for each. */
 type Carry = { sums: unknown; state: unknown };
 type Each = { loss: Tensor; aux: unknown };
 type Parts = (round: (carry: Carry, x: [Tensor[], Tensor]) => [Carry, Each], init: Carry, xs: unknown) => [Carry, Each];
@@ -217,14 +218,15 @@ function byParts(differentiate: Differentiate, n: number): Differentiate {
   };
 }
 
-/** sums: of gradients and state, as many times as the block counts. */
+/** sums: gradients and state, weighted by the block's rows if blocks are not equal. */
 type Block = { sums: [unknown, unknown]; loss: Tensor; aux: unknown };
 type Choice = (pred: Tensor, onTrue: () => Block, onFalse: () => Block) => Block;
 type Blocks = (round: (carry: null, x: [Tensor[], Tensor]) => [null, Block], init: null, xs: unknown) => [null, Block];
 
 /**
- * The means over n blocks of a batch, which have nothing from each other: several processes may share them. Blocks that are
- * not equal count as many times as they have rows; one that has none computes a row of the batch, so that it can be shared.
+ * The means over n blocks of a batch. Blocks do not depend on each other, so several processes may share them. Blocks that
+ * are not equal are weighted by their rows; a block without rows computes one row, with weight 0, so that all compute the
+ * same graph.
  */
 function byBlocks(differentiate: Differentiate, n: number): Differentiate {
   return (params, batch, { state, key }, scale) => {
@@ -249,7 +251,7 @@ function byBlocks(differentiate: Differentiate, n: number): Differentiate {
   };
 }
 
-/** The gradients with a length of at most limit. */
+/** The gradients, scaled so that their common norm is at most limit. */
 function clipped(grads: unknown, limit: number): unknown {
   const { tensors, shape } = flatten(grads, 'trainStep');
   return rebuild(shape, clipByGlobalNorm(tensors, limit));
@@ -257,7 +259,7 @@ function clipped(grads: unknown, limit: number): unknown {
 
 const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', blocks: 'integer', clipNorm: 'number', precision: 'any' };
 
-/** The optimizer behind clipping. */
+/** The optimizer, whose updates clip their gradients first. */
 const clippedFirst = (optimizer: Optimizer, limit: number): Optimizer => ({
   lr: optimizer.lr,
   init: (params) => optimizer.init(params),
@@ -265,15 +267,14 @@ const clippedFirst = (optimizer: Optimizer, limit: number): Optimizer => ({
 });
 
 /**
- * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
- * ({ state, loss } = step(state, ...batch)). The learning rate may change between steps (set
- * optimizer.lr): it is an input of the program, not part of it.
+ * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params); ({ state, loss } = step(state,
+ * ...batch)). The learning rate may change between steps (set optimizer.lr): it is an input of the program, not part of it.
  *
- * Behind the batch the loss gets { state, key }: the state of modules that have one, and a key of this step; both begin in
- * step.init(params, { state, key }). It returns the loss, or [loss, { state, aux }] with the state for the next step and
- * anything else that the step is to return: ({ state, loss, aux } = step(state, ...batch)).
+ * After the batch the loss gets { state, key }: the state of modules that have one, and a key of this step. Both begin in
+ * step.init(params, { state, key }). The loss function returns the loss, or [loss, { state, aux }] with the state for the
+ * next step and anything else that the step is to return: ({ state, loss, aux } = step(state, ...batch)).
  *
- * A loss of NaN is no error: the step returns it, and a state that can be used on, whose parameters are NaN where the
+ * A loss of NaN is no error: the step returns it, with a state that can be used further, whose parameters are NaN where the
  * gradient was. Keep copies (sn.tree.map) to go back to.
  */
 export function trainStep<L extends AnyLoss>(
@@ -307,18 +308,18 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
     (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 
-  /** f with the arguments of run. */
+  /** Calls f with the arguments of run: state, rates, schedules, batch. Tensors made for the rates are disposed of after it. */
   const given = <T>(state: TrainState<unknown>, batch: unknown[], f: (...args: Parameters<typeof run>) => T): T => {
     checkState('trainStep', state);
     checkMasters(state.optimizer, precision);
     const own: Tensor[] = [];
     try {
       const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));
-      // A schedule is part of the program, and so of the key under which it is found again.
+      // A schedule is part of the program, and so of the key under which the program is found again.
       const schedule = perOptimizer(optimizer, (lr) => (typeof lr === 'function' ? lr : null));
       return unlessUsedUp('trainStep', state, () => f(state, rates, schedule, ...batch));
     } finally {
-      // A step within a trace may have returned the rate; what is made there goes when the trace ends.
+      // A step within a trace may have returned the rate; tensors made there are disposed of when the trace ends.
       if (!isTracing()) for (const rate of own) rate.dispose();
     }
   };
@@ -352,7 +353,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
 }
 
 export interface EvalStep<P, B extends readonly unknown[], S, R> {
-  /** Nothing of the state is used up. */
+  /** Calls f on the state and the batch; the state is not used up. */
   (state: TrainState<P, S>, ...batch: B): R;
   /** Compiles for arguments like these without blocking a page: see jit. */
   compile(state: TrainState<P, S>, ...batch: B): Promise<void>;
@@ -363,8 +364,8 @@ export interface EvalStep<P, B extends readonly unknown[], S, R> {
 }
 
 /**
- * evaluate = evalStep((params, ...batch, { state }) => metrics): a compiled function of a training state and a batch, which
- * returns what f does, a tree of tensors. evaluate({ ...state, params: state.optimizer.average }, ...batch) is of the
+ * evaluate = evalStep((params, ...batch, { state }) => metrics): compiles a function of a training state and a batch, which
+ * returns what f does, a tree of tensors. evaluate({ ...state, params: state.optimizer.average }, ...batch) evaluates the
  * averages that optim.ema keeps.
  */
 export function evalStep<P, R extends readonly unknown[], M>(

@@ -7,21 +7,22 @@ import type { OptimizerState } from './optim/optimizer.js';
 import { tensorsWithin } from './pytree.js';
 import type { Tensor } from './tensor.js';
 
-/** Parameters, what the optimizer remembers of them, and what the modules do. A step uses it up and returns the next one. */
+/** The state of a training: the parameters, the optimizer's state, and that of the modules. A step uses it up and
+ *  returns the next one. */
 export interface TrainState<P, S = unknown> {
   readonly params: P;
   readonly optimizer: OptimizerState;
-  /** Of modules that have one: running statistics. */
+  /** State of modules that have one, such as running statistics. */
   readonly state?: S;
-  /** From which each step has a key of its own. */
+  /** A key from which each step derives its own. */
   readonly key?: Tensor;
 }
 
 export interface StepResult<P, S, A> {
   state: TrainState<P, S>;
-  /** Before the update; the mean over the parts where there are several. */
+  /** The loss before the update; if the batch was cut into parts, the mean over these. */
   loss: Tensor;
-  /** What the loss returned as aux; stacked where the batch was cut in parts. */
+  /** What the loss returned as aux; if the batch was cut into parts, stacked over these. */
   aux: A;
 }
 
@@ -33,7 +34,7 @@ export function checkState(op: string, state: unknown): void {
   });
 }
 
-/** f(), whose error of a state that is gone says how that comes. */
+/** Returns f(). If that fails since an earlier step has used up the state, the error says so. */
 export function unlessUsedUp<R>(op: string, state: unknown, f: () => R): R {
   try {
     return f();
@@ -46,7 +47,7 @@ export function unlessUsedUp<R>(op: string, state: unknown, f: () => R): R {
   }
 }
 
-/** What steps say of a state, as properties. */
+/** The readers of a state that all steps have, as property descriptors. */
 export const READERS = {
   params: { value: (state: TrainState<unknown>): unknown => state.params },
   state: { value: (state: TrainState<unknown>): unknown => state.state },

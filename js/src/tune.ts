@@ -1,4 +1,4 @@
-// tune: which form of a program is the quickest on this machine, found out by running forms of it by turns (the core's
+// tune: finds the form of a program that is the fastest on this machine, by running its forms by turns (the core's
 // tensor/tune.h). Forms differ in how work is cut and fused, never in a bit of a result.
 
 import { checkFunction } from './check.js';
@@ -10,39 +10,43 @@ import { runtime } from './runtime/runtime.js';
 import { nextTurn } from './runtime/turns.js';
 import { keep } from './scope.js';
 
-/** One choice that was tried against the best form so far. */
+/** One change that was tried against the best form so far. */
 export interface Trial {
-  /** Its name: 'task', 'lanes', 'chains', 'fuse' ... */
+  /** What was changed: 'task', 'lanes', 'chains', 'fuse' ... */
   knob: string;
-  /** What it decides, in words. */
+  /** What this decides, in words. */
   what: string;
-  /** What the number behind it was multiplied by; 0 is off. */
+  /** The factor that its number was multiplied by; 0 is off. */
   factor: number;
-  /** 'same': its kernels are those of the best form; 'refused': it could not be compiled, as within a memory budget. */
+  /** 'taken' or 'lost' by its time; 'same': its kernels are those of the best form; 'refused': it could not be compiled,
+   *  e.g. within the memory budget. */
   outcome: 'taken' | 'lost' | 'same' | 'refused';
-  /** Whether the program has it now. */
+  /** Whether the program's form has this change now. */
   chosen: boolean;
-  /** Milliseconds of a run, and of the best form then: means of the quicker half of some runs. Absent where it was not run. */
+  /** Milliseconds of a run with the change, and of the best form then: means of the faster half of some runs. Absent if
+   *  it was not run. */
   ms?: number;
   bestMs?: number;
 }
 
-/** What tuning has tried. Where tuned.use or tuned.load told of a program: what is chosen, without times. */
+/** What tuning has tried. If tuned.use or tuned.load knew the program: what was chosen, without times. */
 export interface Tuning {
-  /** Whether the program has the form that it will keep. */
+  /** Whether tuning is over. */
   done: boolean;
-  /** A run as tuned and as it was without, from one last check by turns; absent while it goes on, and if nothing was taken. */
+  /** Milliseconds of a run of the tuned form, and of the form without tuning, by turns in a last check; absent before
+   *  that, and if no change was taken. */
   ms?: number;
   plainMs?: number;
   trials: Trial[];
 }
 
-/** A call takes its turn of the event loop after so many milliseconds. */
+/** Milliseconds after which tune gives the event loop a turn. */
 const TURN_MS = 10;
 
 /**
- * tune(f)(...args): runs f on the arguments, some hundreds of times, until the quickest form of its program is known; what
- * was tried. From then on jit with { tune: true } compiles that form at once, and inspect with { tune: true } shows it. Nothing is used up. A function that is known is not run: what was tried then is told again.
+ * tune(f)(...args) runs f on the arguments, some hundreds of times, until the fastest form of its program is known, and
+ * reports what was tried. From then on jit with { tune: true } compiles that form at once, and inspect with { tune: true }
+ * shows it. Nothing is used up. A function that was tuned before is not run: the report is then that of the time before.
  */
 export function tune<A extends readonly unknown[]>(f: (...args: A) => unknown, options?: CompileOptions): (...args: A) => Promise<Tuning> {
   checkFunction('tune', f, 'tune(f)(...args) finds the quickest form of f for the arguments');
@@ -67,7 +71,7 @@ export function tune<A extends readonly unknown[]>(f: (...args: A) => unknown, o
   };
 }
 
-/** Until the run that makes a result is over; the result goes. */
+/** Waits until the run that makes a result is over, then disposes of the result. */
 async function ended(result: unknown): Promise<void> {
   const { tensors } = flatten(result, 'tune');
   if (runtime().runsAsync && tensors.length > 0) await tensors.reduce((least, t) => (t.size < least.size ? t : least)).data();

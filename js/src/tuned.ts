@@ -1,4 +1,4 @@
-// What tuning has found on this machine (tune.ts): as text, or kept until the next visit.
+// What tuning has found on this machine (tune.ts): as text, or kept for the next visit.
 
 import { shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -19,13 +19,14 @@ async function inFolder<T>(op: string, place: string | undefined, f: (folder: Fo
   }
 }
 
-/** All that tuning has found since init, and what use() and load() told. */
+/** All that tuning has found since init, and what use() and load() added, as text. */
 export function text(): string {
   const rt = runtime();
   return rt.text(rt.check(rt.exports.sinter_tuned()));
 }
 
-/** Programs that tune are from now on compiled at once as the text says, which text() gave. It may be of any machine. */
+/** From now on programs with option tune are compiled at once as the text says, which text() gave, on this machine or
+ *  another. */
 export function use(text: string): void {
   if (typeof text !== 'string') throw new SinterError('argument', 'tuned.use', `${shown(text)}, expected what tuned.text() gave`);
   const rt = runtime();
@@ -33,15 +34,15 @@ export function use(text: string): void {
   rt.ok(rt.exports.sinter_use_tuned());
 }
 
-/** Uses what save() kept, if there is anything. place: as there. */
+/** Uses what save() kept, if there is anything. place: as in save(). */
 export async function load(place?: string): Promise<void> {
   const bytes = await inFolder('tuned.load', place, (folder) => folder.read(FILE));
   if (bytes) use(new TextDecoder().decode(bytes));
 }
 
 /**
- * Keeps text() for load(): in Node in a folder, by default of the user's cache; in a page under a name in its private file
- * system.
+ * Keeps text() for load(). place: in Node a folder, by default one in the user's cache; in a page a name in its private
+ * file system.
  */
 export async function save(place?: string): Promise<void> {
   const bytes = new TextEncoder().encode(text());

@@ -1,4 +1,4 @@
-// Numbers from JS into the core's memory: one allocation there, written in place.
+// Moves numbers from JS into the core's memory: one allocation there, written in place.
 
 import { sizeOf } from './axes.js';
 import { fitsInt32, isNumericArray, shown } from './check.js';
@@ -36,7 +36,7 @@ export function checkShape(op: string, shape: readonly number[]): readonly numbe
   return shape;
 }
 
-/** Room for a tensor whose elements fill is to write. */
+/** Makes a tensor whose elements fill writes into the core's memory; returns its address. */
 export function allocate(
   rt: Runtime,
   meta: Meta,
@@ -49,7 +49,7 @@ export function allocate(
   return address;
 }
 
-/** Not every engine has them. */
+/** By name, since not every engine has the class. */
 const isFloat16Array = (data: NumericArray): boolean =>
   Object.prototype.toString.call(data) === '[object Float16Array]';
 
@@ -65,7 +65,7 @@ function dtypeOfArray(op: string, data: NumericArray): DType {
   throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
 }
 
-/** Shape of nested arrays, read along their first elements. */
+/** The shape of nested arrays, read along their first elements. */
 function nestedShape(op: string, nested: NestedArray): number[] {
   const shape: number[] = [];
   for (let level = nested; Array.isArray(level); level = (level as readonly NestedArray[])[0] ?? 0) {
@@ -101,14 +101,14 @@ function flattenNested(
 const areBooleans = (nested: NestedArray): boolean =>
   Array.isArray(nested) ? (nested as readonly NestedArray[]).every(areBooleans) : typeof nested === 'boolean';
 
-/** The least and the most of the integers that a dtype holds. */
+/** The least and the largest integer that a dtype holds. */
 const RANGES: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
   int32: [-0x80000000, 0x7fffffff],
   int8: [-128, 127],
   uint8: [0, 255],
 };
 
-/** Refuses numbers that a dtype of integers cannot hold; fractions of others are cut off. */
+/** Refuses numbers beyond the range of an integer dtype; fractions of the others are cut off later. */
 export function checkHeld(op: string, values: ArrayLike<number>, dtype: DType): void {
   const range = RANGES[dtype];
   if (!range) return;
@@ -123,7 +123,7 @@ export function checkHeld(op: string, values: ArrayLike<number>, dtype: DType): 
   }
 }
 
-/** Whether every element of the array is one of the dtype; a Uint32Array given as int32 means its bits. */
+/** Whether every element of the array is in the dtype's range without a check; a Uint32Array given as int32 means its bits. */
 const isSure = (data: NumericArray, dtype: DType): boolean =>
   dtype === 'int32'
     ? !(data instanceof Float32Array || data instanceof Float64Array || isFloat16Array(data))
@@ -131,7 +131,7 @@ const isSure = (data: NumericArray, dtype: DType): boolean =>
       ? data instanceof Uint8Array || data instanceof Uint8ClampedArray
       : dtype === 'int8' && data instanceof Int8Array;
 
-/** What look finds in an array's memory; refuses an array whose memory went to another thread. */
+/** Calls look, which reads an array's memory; refuses an array whose memory was transferred to another thread. */
 export function lookInto<T>(op: string, array: unknown, look: () => T): T {
   try {
     return look();
@@ -146,10 +146,10 @@ interface Source {
   dtype: DType;
 }
 
-/** Elements, shape and dtype of what is accepted as numbers. */
+/** The elements, shape and dtype of what users give as numbers. */
 export function readElements(op: string, data: NestedArray | NumericArray, dtype?: DType): Source {
   if (isNumericArray(data)) {
-    // Without its memory an array looks as if it were empty.
+    // An array without its memory looks empty.
     if (data.length === 0) lookInto(op, data, () => new Uint8Array(data.buffer as ArrayBuffer));
     if (data instanceof BigInt64Array || data instanceof BigUint64Array)
       throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
@@ -169,7 +169,7 @@ export function readElements(op: string, data: NestedArray | NumericArray, dtype
   return { values, shape, dtype: dtype ?? (isBool ? 'bool' : 'float32') };
 }
 
-/** A new value in the core from nested arrays or a typed array. */
+/** Makes a tensor in the core from nested arrays or a typed array; returns its address. */
 export function upload(
   rt: Runtime,
   op: string,

@@ -1,9 +1,9 @@
-// What transforms have in common: the arguments to differentiate by become variables, the function records its graph
-// on them, and the core adds what is derived from it; nothing is computed until it is read. Results are ordinary lazy
-// tensors, so transforms nest.
+// What transforms have in common. The arguments to differentiate by become variables, on which the function records its
+// graph, and the core adds the derivatives to it; nothing is computed until it is read. Results are ordinary lazy tensors,
+// so transforms nest.
 //
-// Invariant: outside of a trace, what a transform hands out does not know the variables any more. So a loop of steps
-// does not keep its past.
+// Invariant: outside of a trace, tensors that a transform hands out are not connected to the variables any more. So a loop
+// of steps does not keep its past.
 
 import { asTensor, type TensorLike } from './apply.js';
 import { noArgument, shown } from './check.js';
@@ -14,7 +14,7 @@ import { refusePromise } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
 import { isTracing, replacing, tracing } from './trace.js';
 
-/** The derivative of an argument has its structure; that of a number is a tensor. */
+/** The type of an argument's derivative: it has the argument's structure, and a tensor for a number. */
 export type GradOf<T> = T extends number | boolean ? Tensor : T;
 
 /** One derivative, or one for each of several argument numbers. */
@@ -26,13 +26,13 @@ export type Grads<A extends readonly unknown[], N> = N extends readonly number[]
 
 /** A function as it was recorded on variables. */
 export interface Recorded {
-  /** In place of the tensors of the chosen arguments. */
+  /** The variables that stand for the tensors of the chosen arguments. */
   variables: Tensor[];
   /** What the function returned. */
   value: unknown;
-  /** The chosen arguments around other leaves than the variables, an array. */
+  /** The array of the chosen arguments, with other leaves in the places of the variables. */
   rebuild: (leaves: readonly unknown[]) => unknown[];
-  /** That array's shape. */
+  /** The shape of that array. */
   shape: TreeShape;
 }
 
@@ -40,7 +40,7 @@ export interface Recorded {
 const numbersAsTensors = (op: string, arg: unknown): unknown =>
   typeof arg === 'number' ? asTensor(arg as TensorLike, op) : arg;
 
-/** Refuses arguments that nothing can be differentiated by; none at all and empty trees are fine. */
+/** Refuses arguments with static values but no tensor to differentiate by; no arguments, or empty trees, are fine. */
 function refuseStatic(op: string, shape: TreeShape): void {
   const leaf = leavesWithPaths(shape).find(({ value }) => value !== undefined && value !== null);
   if (!leaf) return;
@@ -72,20 +72,21 @@ export function record(
   return { variables, value, rebuild: (leaves) => rebuild(shape, leaves) as unknown[], shape };
 }
 
-/** Another handle of the same tensor. */
+/** Another handle for the same tensor. */
 export function share(op: string, t: Tensor): Tensor {
   runtime().exports.sinter_retain(t.use(op));
   return wrap(t.address, t.meta);
 }
 
-/** A tensor for the caller, with a handle of its own: see the head of this file. */
+/** A tensor for the caller, with a handle of its own and outside of a trace without the variables: see the head of this
+ *  file. */
 export const handOut = (op: string, t: Tensor): Tensor =>
   isTracing() ? share(op, t) : wrap(runtime().exports.sinter_untracked(t.use(op)), t.meta);
 
 /** handOut for all tensors of a tree. */
 export const handOutTree = <T>(op: string, tree: T): T => map((t) => handOut(op, t), tree) as T;
 
-/** Calls the core with what it finds in the scratch block; results are behind the `sent` words there. */
+/** Calls the core with words in the scratch block, behind which it writes count results; returns these. */
 function results(words: readonly number[], count: number, call: () => number): number[] {
   const rt = runtime();
   rt.scratch(words.length + count);
@@ -97,7 +98,7 @@ function results(words: readonly number[], count: number, call: () => number): n
 const addresses = (op: string, tensors: readonly (Tensor | null)[]): number[] =>
   tensors.map((t) => (t === null ? 0 : t.use(op)));
 
-/** The derivatives of a number by the variables. */
+/** The derivatives of the scalar y by the variables. */
 export function gradients(op: string, y: Tensor, wrt: readonly Tensor[]): Tensor[] {
   const from = y.use(op);
   const made = results(addresses(op, wrt), wrt.length, () => runtime().exports.sinter_gradients(from, wrt.length));
@@ -111,7 +112,7 @@ export function pullBack(op: string, outputs: readonly Tensor[], cotangents: rea
   return made.map((address, i) => wrap(address, wrt[i]!.meta));
 }
 
-/** The tangents of the outputs from those of the variables; null: zeros. */
+/** The tangents of the outputs from those of the variables, where null stands for zeros. */
 export function pushForward(
   op: string,
   outputs: readonly Tensor[],
@@ -123,7 +124,7 @@ export function pushForward(
   return made.map((address, i) => wrap(address, outputs[i]!.meta));
 }
 
-/** An example, the tensor that has all of them, and along which axis. */
+/** The placeholder of one example, the tensor with all examples, and the axis along which they lie. */
 export interface Mapped {
   example: Tensor;
   batch: Tensor;
@@ -133,7 +134,7 @@ export interface Mapped {
 /** SN_NO_AXIS. */
 const NO_AXIS = -0x7fffffff - 1;
 
-/** The outputs for all examples, along these axes; null: an output that depends on none. */
+/** The outputs for all examples, which lie along the given axes; null: the output does not depend on the example. */
 export function mapExamples(
   op: string,
   outputs: readonly Tensor[],

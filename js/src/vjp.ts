@@ -1,8 +1,8 @@
-// vjp, jvp and linearize: a function recorded once, and its derivative as a linear function, to be called as often as
+// vjp, jvp and linearize: record a function once, and give its derivative as a linear function, to be called as often as
 // one likes.
 //
-// What pull and push need, the variables and the outputs on them, belongs to the scope that is active when they are
-// made, or to the garbage collector: they live as long as that, or until dispose().
+// The variables and the outputs, which pull and push need, belong to the scope that is active when they are made, or to the
+// garbage collector: they live as long as that scope, or until dispose().
 
 import { asTensor, type TensorLike } from './apply.js';
 import { checkFunction, shown } from './check.js';
@@ -14,34 +14,34 @@ import { tidy, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { handOut, pullBack, pushForward, record, share, type GradOf } from './variables.js';
 
-/** A cotangent for each tensor of a result; for a single one whatever makes a tensor. */
+/** A tree with a cotangent for each tensor of a result; for a single tensor, anything that makes one. */
 export type CotangentOf<R> = R extends Tensor ? TensorLike : R;
 
-/** A tangent for each tensor of an argument; null: zeros, also for a whole part of it. */
+/** A tangent for each tensor of an argument; null, also in the place of a whole part, stands for zeros. */
 export type TangentOf<T> =
   | null
   | (T extends Tensor | number | boolean ? TensorLike : T extends object ? { readonly [K in keyof T]: TangentOf<T[K]> } : T);
 
 export type TangentsOf<A extends readonly unknown[]> = { readonly [K in keyof A]: TangentOf<A[K]> };
 
-/** The transpose of a derivative: cotangents of the result to cotangents of the arguments. */
+/** The transpose of a derivative: takes the cotangent of the result, returns those of the arguments. */
 export interface Pull<A extends readonly unknown[], R> {
   (cotangent: CotangentOf<R>): { -readonly [K in keyof A]: GradOf<A[K]> };
-  /** Gives back what it keeps. */
+  /** Releases what it keeps. */
   dispose(): void;
 }
 
-/** A derivative: tangents of the arguments to tangents of the result. */
+/** A derivative: takes the tangents of the arguments, returns that of the result. */
 export interface Push<A extends readonly unknown[], R> {
   (...tangents: TangentsOf<A>): R;
-  /** Gives back what it keeps. */
+  /** Releases what it keeps. */
   dispose(): void;
 }
 
 interface Linear {
   variables: Tensor[];
   outputs: Tensor[];
-  /** Of the array of arguments. */
+  /** The shape of the array of arguments. */
   argsShape: TreeShape;
   resultShape: TreeShape;
 }
@@ -66,7 +66,7 @@ function refuseWhole(op: string, name: string, { dtype }: Tensor): void {
   });
 }
 
-/** A tensor like the leaf it belongs to; null where null is given. */
+/** The given derivative as a tensor of the leaf's dtype and shape; null if it is null. Throws if it does not fit. */
 export function like(op: string, what: string, name: string, leaf: Tensor, given: unknown): Tensor | null {
   if (given === null) return null;
   if (given === undefined) throw new SinterError('argument', op, `there is no ${what} of ${name}`);
@@ -122,9 +122,10 @@ function pushed(op: string, linear: Linear, given: readonly unknown[]): unknown 
 }
 
 /**
- * [y, pull]: y = f(...primals), and pull(cotangent of y) gives an array of cotangents, one per primal, u -> u^T J.
- * Arguments and results are trees; arguments that are no floats have none, so let f capture them. pull may be called
- * several times, also once y was read. What it needs of f it computes again, or in a compiled function once.
+ * Returns [y, pull]: y = f(...primals), and pull(cotangent of y) gives an array of cotangents, one per primal: u -> u^T J.
+ * Arguments and results are trees. An argument that is no float has no derivative: let f capture it. pull may be called
+ * several times, also after y was read. It computes again what it needs of f; within a compiled function that is computed
+ * once.
  */
 export function vjp<A extends readonly unknown[], R>(f: (...args: A) => R, ...primals: A): [R, Pull<A, R>] {
   const linear = linearized('vjp', f, primals);
@@ -134,8 +135,9 @@ export function vjp<A extends readonly unknown[], R>(f: (...args: A) => R, ...pr
 }
 
 /**
- * [y, dy]: y = f(...primals) and its tangent dy = J v, the derivative along the tangents v, an array, one per primal. A
- * tangent has the structure, shapes and dtypes of its primal; null stands for zeros, and is what integers take.
+ * Returns [y, dy]: y = f(...primals), and its tangent dy = J v, the derivative along the tangents v, an array with one per
+ * primal. A tangent has the structure, shapes and dtypes of its primal; null stands for zeros, and is required for
+ * integers.
  */
 export function jvp<A extends readonly unknown[], R>(
   f: (...args: A) => R,
@@ -152,8 +154,8 @@ export function jvp<A extends readonly unknown[], R>(
   });
 }
 
-/** [y, push]: y = f(...primals), and push(...tangents) gives the tangent of y as jvp does. push is linear, and may be
- *  called several times. */
+/** Returns [y, push]: y = f(...primals), and push(...tangents) gives the tangent of y as jvp does. push is linear, and
+ *  may be called several times. */
 export function linearize<A extends readonly unknown[], R>(f: (...args: A) => R, ...primals: A): [R, Push<A, R>] {
   const linear = linearized('linearize', f, primals);
   const push = (...tangents: unknown[]): unknown => pushed('linearize', linear, tangents);

@@ -1,4 +1,4 @@
-// vmap: f is recorded once, on placeholders of one example, and the core makes of it one graph of all examples. No
+// vmap: f is recorded once, on placeholders for one example, and the core turns that into one graph for all examples. No
 // loop over examples runs, in JavaScript or anywhere else.
 
 import { asTensor } from './apply.js';
@@ -14,15 +14,15 @@ import { makeMeta, type Tensor } from './tensor.js';
 import { compiling, replacing } from './trace.js';
 import { handOut, mapExamples, type Mapped } from './variables.js';
 
-/** An axis for all tensors of a tree, null for none, or a tree of these that may end early. */
+/** An axis for all tensors of a tree, null for none, or a prefix tree of these, which may end early. */
 export type MappedAxes = number | null | readonly MappedAxes[] | { readonly [key: string]: MappedAxes };
 
 export interface VmapOptions {
-  /** Along which axis each argument has its examples, one number for all or an array with an entry per argument: a
-   *  number, null for an argument that all examples share, or a tree of them. Default 0. */
+  /** The axis of each argument that has the examples: one number for all arguments, or an array with an entry per
+   *  argument, which is a number, null for an argument that all examples share, or a tree of these. Default 0. */
   inAxes?: MappedAxes;
-  /** The axis of the examples in results, a number or a tree of them; null for a result that does not depend on an
-   *  example. Default 0. */
+  /** The axis of each result that has the examples: a number or a tree of these; null for a result that does not depend
+   *  on the example. Default 0. */
   outAxes?: MappedAxes;
 }
 
@@ -30,7 +30,7 @@ const VMAP: OptionSchema<VmapOptions> = { inAxes: 'any', outAxes: 'any' };
 
 const isAxis = (value: unknown): value is number | null => value === null || typeof value === 'number';
 
-/** Axes for the tensors of a tree, from 0 on. ranks: of the tensors with the axis. */
+/** The axis of each tensor of a tree, counted from 0. ranks: of the tensors, with this axis. */
 function axesOf(
   option: string,
   shape: TreeShape,
@@ -85,10 +85,10 @@ function mapped(f: (...args: unknown[]) => unknown, args: readonly unknown[], in
 }
 
 /**
- * f for many examples at once: what is made takes batches, with one more axis, where f takes one example, and returns
- * results with one more axis. inAxes says where that axis is in the arguments, null for those that all examples share;
- * outAxes where it is to be in the results. `vmap(grad(loss), { inAxes: [null, 0, 0] })` are gradients per example.
- * While f is recorded its tensors have no values.
+ * Returns f for many examples at once: a function that takes batches, with one more axis, where f takes one example, and
+ * returns results with one more axis. inAxes says where that axis is in the arguments, null for those that all examples
+ * share; outAxes says where it is to be in the results. `vmap(grad(loss), { inAxes: [null, 0, 0] })` gives gradients per
+ * example. While f is recorded its tensors have no values.
  */
 export function vmap<A extends readonly unknown[], R>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R {
   checkFunction('vmap', f, 'vmap(f) is a function of batches');

@@ -1,10 +1,10 @@
-// One thread of the pool: instantiates the module on the shared memory, takes its own stack and
-// thread-local block, and stays in the loop of its worker (or of the driver) until the pool ends or a
-// trap throws it out. Runs as a module worker and in Node's worker_threads.
+// One thread of the pool: instantiates the module on the shared memory, takes its own stack and thread-local block, and
+// stays in the loop of its worker (or of the driver) until the pool ends or it traps. Runs as a module worker and in Node's
+// worker_threads.
 //
-// One worker of a page, the watch, computes nothing and stays in its event loop. It waits for the locks
-// that the others hold while they live, and tells the core of a death while the page's thread is inside a
-// call, where it hears nothing itself.
+// One worker of a page, the watch, computes nothing and stays in its event loop. It waits for the locks that the others
+// hold while they live, and tells the core of a death even while the page's thread is inside a call and hears no events
+// itself.
 
 import { atOnce, copied } from './io/copying.js';
 import { CodeTable } from './runtime/code.js';
@@ -46,7 +46,7 @@ function start(message: StartMessage): void {
       jobDone: (ticket) => report({ kind: 'done', ticket }),
       overslept: () => {},
     });
-    // Of a device only the caller's thread asks.
+    // Only the caller's thread uses a device.
     const gpu = WebAssembly.Module.imports(message.module).filter(({ module }) => module === 'gpu');
     const stubs = Object.fromEntries(gpu.map(({ name }) => [name, () => 0]));
     const instance = new WebAssembly.Instance(message.module, { ...imports, gpu: stubs });
@@ -54,13 +54,13 @@ function start(message: StartMessage): void {
     exports = instance.exports as unknown as ThreadExports;
     enter(exports, message);
   } catch (error) {
-    // Before the message: a dispatch that waits for this worker must not depend on anyone's event loop.
+    // First of all: a dispatch that waits for this worker must not depend on anyone's event loop.
     exports?.sn_worker_dead(message.pool, message.seat);
     report({ kind: 'dead', reason: String(error) });
   }
 }
 
-/** A worker of the package that is none of the pool: it makes a file of what lies in the shared memory. */
+/** For a worker outside of the pool: makes a file of elements in the shared memory. */
 function copy({ copy: plan, memory }: CopyMessage): void {
   const bytes = new Uint8Array(plan.size);
   atOnce(copied(plan, memory, bytes, true));
@@ -69,7 +69,7 @@ function copy({ copy: plan, memory }: CopyMessage): void {
 
 const begin = (message: StartMessage | CopyMessage): void => ('copy' in message ? copy(message) : start(message));
 
-/** Whoever holds the lock lives. */
+/** Reports that the worker has loaded, and holds the lock as long as it lives. */
 function hold(lock: string): void {
   const forLife = (): Promise<void> => {
     report({ kind: 'loaded' });

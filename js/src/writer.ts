@@ -1,4 +1,4 @@
-// Where inspect(...).jsSource() finds what writes it: sinter/source puts it there, for all copies of the package.
+// Where inspect(...).jsSource() finds the code that writes it: sinter/source puts it there, for all copies of the package.
 
 import type { moduleText } from './source/module.js';
 

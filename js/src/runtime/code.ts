@@ -1,5 +1,5 @@
-// Code that the core makes at run time, into the function table of this thread's instance: the core
-// hands over a module's bytes, its functions go where the core will call them.
+// Installs code that the core emits at run time in the function table of this thread's instance: the core hands over the
+// bytes of a module, whose functions go to the places in the table where the core will call them.
 
 import { isPage } from './environment.js';
 
@@ -8,13 +8,16 @@ const REFUSED = 0;
 const INSTALLED = 1;
 const LATER = 2;
 
-/** A page's main thread stops for small modules only, and for few of them in one turn of its event loop:
- *  the others are compiled in the background, and until they are there the core interprets. Everywhere else
- *  a thread may stop for them. */
+/**
+ * A page's main thread compiles only small modules at once, and only for this many ms in one turn of its event loop. The
+ * others are compiled in the background, and until they are there the core interprets. All other threads compile any module
+ * at once.
+ */
 const MOST_BYTES_ON_PAGE = 64 * 1024;
 const MOST_MS_PER_TURN = 4;
 
-/** A module on its way. A released one's places in the table are the next one's: it takes the entry. */
+/** A module that is compiled in the background. If it is released, its places in the table go to another module, which
+ *  takes this entry: serial tells which one it is. */
 interface Arrival {
   serial: number;
   module: WebAssembly.Module | 'pending' | 'refused';
@@ -22,7 +25,7 @@ interface Arrival {
 
 export class CodeTable {
   readonly #memory: WebAssembly.Memory;
-  /** By the first place. */
+  /** Modules by their first place in the table. */
   readonly #arrivals = new Map<number, Arrival>();
   #msThisTurn = 0;
   #table: WebAssembly.Table | null = null;
@@ -32,7 +35,7 @@ export class CodeTable {
     this.#memory = memory;
   }
 
-  /** The instance whose table it is; until then there is no run-time code. */
+  /** Sets the instance whose table is used; until then there is no run-time code. */
   attach(instance: WebAssembly.Instance): void {
     const table = instance.exports['__indirect_function_table'];
     if (!(table instanceof WebAssembly.Table)) return;
@@ -40,7 +43,7 @@ export class CodeTable {
     this.#first = table.length;
   }
 
-  /** The first place behind the core's own functions; 0: no run-time code. */
+  /** The first place in the table behind the core's own functions; 0: no run-time code. */
   readonly first = (): number => this.#first;
 
   /** Compiles the module at `address` and puts its exports "0", "1" ... at first, first + 1 ... */
@@ -87,7 +90,7 @@ export class CodeTable {
     return 'pending';
   }
 
-  /** Null where the engine lets no page stop for a module of this size. */
+  /** Compiles at once; null if the engine does not allow that on a page for a module of this size. */
   #compileNow(begin: number, size: number): WebAssembly.Module | null {
     const start = performance.now();
     if (this.#msThisTurn === 0) setTimeout(() => (this.#msThisTurn = 0));

@@ -1,13 +1,13 @@
 // What kind of place the code runs in, and the few Node functions it uses. Node's modules are asked
 // for through process.getBuiltinModule: a static import would break browsers, a dynamic one bundlers.
 
-/** A Node worker, as far as it is used here. */
+/** A Node worker: the part that is used here. */
 export interface NodeWorker {
   on(event: 'message', listener: (message: unknown) => void): void;
   on(event: 'error', listener: (error: Error) => void): void;
   on(event: 'exit', listener: (code: number) => void): void;
   postMessage(message: unknown): void;
-  /** Not in every engine that calls itself Node. */
+  /** Missing in some engines that call themselves Node. */
   performance?: { eventLoopUtilization?(): { idle: number; active: number } };
   terminate(): Promise<number>;
   ref(): void;
@@ -58,19 +58,19 @@ export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K]
   return isNode ? (nodeProcess?.getBuiltinModule?.(name) ?? null) : null;
 }
 
-/** Deno would ask its user whether the package may read the environment. */
+/** Not in Deno, which would ask its user whether the package may read the environment. */
 const environment = isNode && !('Deno' in globalThis) ? nodeProcess?.env : undefined;
 
 /** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. */
 export const poisons = environment?.SINTER_POISON === '1';
 
-/** The level of debugging to begin with. */
+/** The level of debug output to start with. */
 export const debugAsked = /^[0-6]$/.test(environment?.SINTER_DEBUG ?? '') ? Number(environment?.SINTER_DEBUG) : 0;
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
 
-/** Where a name's files are kept that can be made again: a folder in the user's cache in Node, the name itself elsewhere. */
+/** Where to keep files of this name that can be made again: a folder in the user's cache in Node, the name itself elsewhere. */
 export function cachePlace(name: string): string {
   const os = nodeModule('node:os');
   return os ? `${environment?.XDG_CACHE_HOME || `${os.homedir()}/.cache`}/${name}` : name;

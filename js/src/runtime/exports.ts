@@ -1,5 +1,5 @@
-// The wasm module as TypeScript sees it: what wasm/bridge.h exports, and its functions on tensors. Addresses are 32-bit numbers,
-// negative above 2 GiB: use >>> before indexing.
+// The wasm module as TypeScript sees it: what wasm/bridge.h exports, and its functions on tensors. Addresses are 32-bit
+// numbers, negative above 2 GiB: use >>> before indexing.
 
 import type { FunctionExports } from './exports.gen.js';
 
@@ -94,7 +94,7 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_profile_now(): number;
 }
 
-/** What only modules with a graphics processor have besides: wasm/gpu/bridge_gpu.h. */
+/** Exports that only modules with a graphics processor have: wasm/gpu/bridge_gpu.h. */
 export interface DeviceExports {
   sinter_gpu_create(buffers: number, sharedBytes: number): number;
   sinter_gpu_enter(device: number): number;
@@ -104,7 +104,7 @@ export interface DeviceExports {
   sinter_gpu_bytes(): number;
 }
 
-/** What only the module with threads has besides. */
+/** Exports that only modules with threads have. */
 export interface ThreadExports {
   sn_worker_enter(pool: number, seat: number): void;
   sn_worker_driver(pool: number): void;
@@ -120,5 +120,5 @@ export interface ThreadExports {
 
 /** The seat of the driver; SN_POOL_DRIVER. */
 export const DRIVER_SEAT = -1;
-/** The seat of the one that only watches the others, on a page. */
+/** The seat of the watch, a page's worker that only watches the others. */
 export const WATCH_SEAT = -2;

@@ -1,4 +1,4 @@
-// What stands in place of files.ts in the one-file build: the module for one thread, as text in the script.
+// Stands in for files.ts in the one-file build: the module for one thread is base64 text in the script.
 
 import base64 from '../sinter.wasm';
 import { UnsupportedError } from '../errors.js';
@@ -13,5 +13,5 @@ export const workerUrl = (): URL => {
   throw new UnsupportedError('init', 'sinter/inline has no workers');
 };
 
-/** It is in the file. */
+/** Nothing to load: sinter/source is in this file. */
 export const loadSource = (): void => {};

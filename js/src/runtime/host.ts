@@ -1,5 +1,5 @@
-// What the module imports: its memory and the functions of module "host". The same on the main
-// thread and in every worker, so that all threads share one clock.
+// What the module imports: its memory, and the functions of "host". They are the same on the main thread and in every
+// worker, so that all threads share one clock.
 
 import type { CodeTable } from './code.js';
 
@@ -30,11 +30,11 @@ export function quietly<T>(f: () => T): T {
   }
 }
 
-/** What a thread in the core says while it is there. */
+/** Events that a thread reports while it is in the core. */
 export interface HostEvents {
   /** The thread has completed a job. */
   jobDone(ticket: number): void;
-  /** The thread has waited for as long as it was to (sn_wait_set_patience), and will go on waiting. */
+  /** The thread has waited for its patience (sn_wait_set_patience), and will wait further. */
   overslept(): void;
 }
 

@@ -1,8 +1,8 @@
-// A worker, the same way in browsers and in Node: post to it, hear its reports, learn of its death.
+// A worker, with the same interface in browsers and in Node: post to it, hear its reports, learn of its death.
 //
-// Invariant: death is told when the worker's thread has left the shared memory for good, never before.
-// Node says so by an event. A page's worker holds a lock while it lives, which outlasts `terminate` by as
-// long as the browser lets it run on: whoever is granted the lock knows (workers.ts).
+// Invariant: a death is reported when the worker's thread has left the shared memory for good, never before. Node says so
+// by an event. A page's worker holds a lock while it lives, also after `terminate` for as long as the browser lets it run
+// on: its death is known when somebody else is granted the lock (workers.ts).
 
 import { nodeModule } from './environment.js';
 import { workerUrl } from './files.js';
@@ -15,13 +15,13 @@ export interface Link {
   start(message: StartMessage | CopyMessage): void;
   /** Has the worker, which is the watch, wait for another one's lock. */
   watch(seat: number, lock: string): void;
-  /** Ends the worker; its death is told with this reason. */
+  /** Ends the worker; its death is reported with this reason. */
   end(reason: string): void;
-  /** The worker's lock was granted to somebody else: tells its death. */
+  /** Reports its death, since its lock was granted to somebody else. */
   lockFreed(): void;
   /** Whether the worker keeps a Node process from ending; at first it does not. */
   keepAlive(on: boolean): void;
-  /** Whether its thread has ended, where that can be known before the event loop tells. */
+  /** Whether its thread has ended, if that can be known before the event loop reports it. */
   hasEnded(): boolean;
 }
 
@@ -31,10 +31,10 @@ export interface LinkEvents {
   death(reason: string): void;
 }
 
-/** Milliseconds that a Node worker may have to tell of its activity. */
+/** Tries, a millisecond apart, to learn how long a Node worker was active. */
 const MOST_TRIES = 50;
 
-/** Of a link whose worker is gone. */
+/** The link of a seat without a worker. */
 export const noLink: Link = {
   lock: '',
   start: () => {},
@@ -45,7 +45,7 @@ export const noLink: Link = {
   hasEnded: () => false,
 };
 
-/** Whether deaths are told by locks. */
+/** Whether deaths are learned of by locks. */
 export const usesLocks = (): boolean =>
   !nodeModule('node:worker_threads') && globalThis.navigator?.locks !== undefined;
 
@@ -56,8 +56,8 @@ function nodeLink(events: LinkEvents): Link | null {
   let why = '';
   let tries = 0;
   const use = () => worker.performance?.eventLoopUtilization?.();
-  // Of a thread that has ended Node says at once that it was idle for -1 ms, but only if it has said before
-  // for how long it was active: until then the worker counts as loading. Other engines never say.
+  // Node reports at once that a thread which has ended was idle for -1 ms, but only if it has reported before for how long
+  // the thread was active: until then the worker counts as loading. Other engines never report it.
   const loaded = (report: Report): void => {
     if (use()?.active === 0 && tries++ < MOST_TRIES) setTimeout(loaded, 1, report);
     else events.report(report);
@@ -128,7 +128,7 @@ export function openLink(events: LinkEvents): Link {
   try {
     return nodeLink(once) ?? webLink(once);
   } catch (error) {
-    // Some policies refuse in the constructor. Told later, as any other death.
+    // Some policies make the constructor throw. Reported later, as any other death.
     queueMicrotask(() => once.death(String(error)));
     return { ...noLink };
   }

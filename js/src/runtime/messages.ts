@@ -15,7 +15,7 @@ export interface StartMessage {
   clockBase: number;
 }
 
-/** To a worker that is to make a state's bytes from the shared memory, and does nothing else. */
+/** To a worker that only makes the bytes of a state from the shared memory. */
 export interface CopyMessage {
   copy: Copy;
   memory: WebAssembly.Memory;
@@ -39,7 +39,7 @@ export type Report =
   | { kind: 'done'; ticket: number }
   /** The bytes that a CopyMessage asked for. */
   | { kind: 'copied'; bytes: Uint8Array<ArrayBuffer> }
-  /** Of the worker itself: it trapped. */
+  /** The worker that reports has trapped. */
   | { kind: 'dead'; reason: string }
-  /** Of the watch: another worker's lock is free. */
+  /** The watch reports that another worker's lock is free. */
   | { kind: 'freed'; lock: string };

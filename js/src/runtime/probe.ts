@@ -1,4 +1,4 @@
-// Does this engine know an instruction? A module with it is valid or not. And does it fuse?
+// Whether this engine knows an instruction, by validating a module with it; and whether multiply-adds are fused.
 
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 

@@ -42,10 +42,10 @@ const GUARDED = [
 /** SN_ERR_MEMORY. */
 const OUT_OF_MEMORY = 3;
 
-/** Where the fields of sn_error lie behind its status, and how large one of its shapes is; in bytes. */
+/** Offsets in bytes of the fields of sn_error, and the size of one of its shapes. */
 const ERROR = { message: 4, op: 388, count: 420, shapes: 424, shapeBytes: 72, line: 712, file: 716, hint: 720 };
 
-/** What to do where memory has run out, behind what the core says takes it. */
+/** The hint for want of memory, added to what the core says of it. */
 const SPARE_MEMORY =
   'dispose of tensors that are done with (dispose, tidy, scope), use smaller batches, or raise init({ maxMemory }); ' +
   'the garbage collector helps only a program that awaits something now and then, such as data()';
@@ -77,15 +77,15 @@ export class Runtime {
   readonly memory: WebAssembly.Memory;
   /** Null: everything runs on the caller's thread. */
   readonly workers: Workers | null;
-  /** How asynchronous runs do so; null where workers compute them. */
+  /** Computes asynchronous runs on this thread; null where workers do. */
   readonly turns: Turns | null;
-  /** Whether compiled functions are left to the driver or to later turns, so that a page is not blocked. */
+  /** Whether compiled functions run asynchronously, on the driver or in later turns, so that a page is not blocked. */
   runsAsync: boolean;
   /** Most bytes that tensors and programs may take together. */
   readonly memoryLimit: number;
   /** Null: there is only the CPU. */
   readonly device: Device | null;
-  /** Whether a device was asked for that may be missing, and is: programs for it run on the CPU. */
+  /** Whether a device was asked for that may be missing, and is missing: programs for it then run on the CPU. */
   readonly isDeviceMissing: boolean;
   #words: Int32Array;
   #scratch: number;
@@ -112,13 +112,13 @@ export class Runtime {
     this.#scratch = 0;
   }
 
-  /** Settles when an asynchronous run is completed; its results may be that it failed. */
+  /** Settles when an asynchronous run is completed, also if it failed: then reading its results throws. */
   async wait(ticket: number): Promise<void> {
     if (this.turns) await this.turns.wait(ticket);
     else if (this.workers && !this.exports.sinter_ticket_done(ticket)) await this.workers.wait(ticket);
   }
 
-  /** f, whose compiled functions leave their work to the driver or to later turns. */
+  /** Calls f; compiled functions in it run asynchronously. */
   asynchronously<T>(f: () => T): T {
     const before = this.runsAsync;
     this.runsAsync = true;
@@ -129,7 +129,7 @@ export class Runtime {
     }
   }
 
-  /** The memory as words, fresh. */
+  /** A view of the memory as words that is not stale. */
   words(): Int32Array {
     if (this.#words.buffer !== this.memory.buffer) this.#words = new Int32Array(this.memory.buffer);
     return this.#words;
@@ -191,7 +191,7 @@ export class Runtime {
     return address;
   }
 
-  /** The core's sn_error, where it lies. */
+  /** The fields of the core's sn_error. */
   #errorInfo() {
     const address = this.exports.sinter_error_info();
     const words = this.words();
@@ -227,11 +227,11 @@ export function setRuntime(runtime: Runtime): void {
   current = runtime;
 }
 
-/** The running core; an error that says what to do where there is none yet. */
+/** The running core. Throws an error that says what to do if there is none yet. */
 export function runtime(): Runtime {
   if (!current) throw new SinterError('init', 'sinter', 'not initialised', { hint: 'await sn.init() first' });
   return current;
 }
 
-/** As runtime, or null. */
+/** The running core, or null. */
 export const runtimeOrNull = (): Runtime | null => current;

@@ -1,7 +1,7 @@
-// A module worker from the URL of its script, where a page's policies make more of it than `new Worker(url)`.
+// Starts a module worker from the URL of its script, also where that takes more than `new Worker(url)`:
 //
-//   another origin   browsers start workers of the page's own origin only: the script is imported by one
-//                    line in a blob, which is of that origin (a policy needs worker-src blob: then)
+//   another origin   browsers start workers of the page's own origin only: one line in a blob, which is of
+//                    that origin, imports the script (a policy then needs worker-src blob:)
 //   Trusted Types    the URL goes through the policy named 'sinter' (require-trusted-types-for 'script')
 
 interface Policy {
@@ -12,9 +12,9 @@ interface PolicyFactory {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
 }
 
-/** URLs that go through the policy: those made here of the package's own. */
+/** URLs that the policy lets through: those of the package's own scripts, noted here. */
 const known = new Set<string>();
-/** Made once: a name can be taken only once. */
+/** The policy named 'sinter', made once, since a name can be taken only once; undefined before that. */
 let policy: Policy | null | undefined;
 
 function checkKnown(url: string): string {
@@ -45,7 +45,7 @@ function shimOf(href: string): string {
   return shim;
 }
 
-/** The script as this place may start it. Some bundlers make a URL of a path alone. */
+/** The URL by which this page may start the script. Some bundlers make a URL of a path alone. */
 function startable(url: URL): string {
   const own = globalThis.location?.origin;
   if (own === undefined || own === 'null') return url.href;

@@ -1,5 +1,5 @@
-// What a program can share its work with: cores, and workers that see its memory. Only init asks, so it
-// stands apart from what workers need, too.
+// What a program can share its work with: cores, and workers that see its memory. Only init asks, so this file is apart
+// from the files that workers load.
 
 import { isNode, nodeModule } from './environment.js';
 import { hasWorkers } from './files.js';

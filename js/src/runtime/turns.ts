@@ -8,7 +8,7 @@ import type { Exports } from './exports.js';
 
 /** Less than a frame. */
 export const SLICE_MS = 10;
-/** A pump that has not computed for so long has lost its task. */
+/** Milliseconds after which a pump that has not computed is taken to have lost its task. */
 const LOST_MS = 1000;
 
 type Post = (f: () => void) => void;
@@ -28,15 +28,15 @@ function makePost(): Post {
 
 let post: Post | null = null;
 
-/** Has f called by the event loop, without the delay of a timer: others and frames get their turns too. */
+/** Has the event loop call f, without the delay of a timer, after other events and frames have had their turns. */
 const postTask: Post = (f) => (post ??= makePost())(f);
 
-/** The next turn of the event loop, in which frames and other events have had theirs. */
+/** Settles in the next turn of the event loop, after frames and other events have had theirs. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => postTask(resolve));
 
 export class Turns {
   readonly #exports: Exports;
-  /** Time is counted since the first use in this turn. */
+  /** Whether the time of this turn is being counted, and since when. */
   #isCounting = false;
   #since = 0;
   #isPumping = false;
@@ -47,12 +47,12 @@ export class Turns {
     exports.sinter_take_turns();
   }
 
-  /** Sees to it that what is queued gets computed; begins at once. */
+  /** Sees to it that queued runs get computed; the first slice begins at once. */
   start(): void {
     if (!this.#isPumping || performance.now() - this.#pumpedAt > LOST_MS) void this.#pump();
   }
 
-  /** Settles when the core has completed the ticket, in a turn that has lasted for no longer than a slice. */
+  /** Settles when the core has completed the ticket, in a turn whose slices have time left. */
   async wait(ticket: number): Promise<void> {
     this.start();
     while (!this.#exports.sinter_ticket_done(ticket)) {
@@ -67,7 +67,7 @@ export class Turns {
     while (this.#isPumping) await this.#nextTurn();
   }
 
-  /** Each with a task of its own: some places drop tasks, e.g. a server when a request ends. */
+  /** Posts a task of its own for each wait: some places drop tasks, e.g. a server when a request ends. */
   #nextTurn(): Promise<void> {
     return new Promise((resolve) =>
       postTask(() => {
@@ -77,7 +77,7 @@ export class Turns {
     );
   }
 
-  /** Milliseconds of this turn that slices may take. */
+  /** Milliseconds that slices may still take in this turn. */
   #left(): number {
     if (!this.#isCounting) {
       this.#isCounting = true;
@@ -93,13 +93,13 @@ export class Turns {
     this.#isPumping = false;
   }
 
-  /** Computes for the rest of the turn; whether runs are left. */
+  /** Computes for the rest of the turn. Returns whether runs are left. */
   #slice(): boolean {
     this.#pumpedAt = performance.now();
     try {
       return Boolean(this.#exports.sinter_turn(Math.max(this.#left(), 0)));
     } catch {
-      return true; // A run that traps has failed, and whoever reads its results is told.
+      return true; // A run that traps has failed; reading its results throws.
     }
   }
 }

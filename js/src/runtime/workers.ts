@@ -15,16 +15,17 @@ import { awaitLock, noLink, openLink, usesLocks, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
-/** How long a worker may keep init waiting once the driver is there; then it joins whenever it comes. */
+/** Milliseconds that init waits for workers once the driver is there; later ones join when they come. */
 const WORKERS_MS = 1000;
-/** So long a call sleeps before it looks whether a worker has ended. */
+/** Milliseconds that a call sleeps before it looks whether a worker has ended. */
 const PATIENCE_MS = 50;
-/** Chromium lets a terminated worker compute for two more seconds, but not tell of it: who waits asks. */
+/** Milliseconds between questions whether tickets are completed: Chromium lets a terminated worker compute for two more
+ *  seconds, but not report it. */
 const ASK_MS = 100;
-/** How long a replacement may take to come up before another one is tried; then twice as long. */
+/** Milliseconds that a replacement may take to come up before the next one is tried; doubled at each try. */
 const LOADING_MS = 3000;
 
-/** What a worker needs of the main thread's instance. */
+/** The parts of the main thread's instance that a worker needs. */
 export interface Core {
   readonly module: WebAssembly.Module;
   readonly memory: WebAssembly.Memory;
@@ -43,18 +44,18 @@ interface Seat {
   /** 1 and up, or DRIVER_SEAT, or WATCH_SEAT. */
   readonly number: number;
   link: Link;
-  /** 0 until enter. */
+  /** Upper end of the stack, and address of the thread-local block; 0 until enter. */
   stack: number;
   tls: number;
-  /** Its worker waits to be sent into the pool, and its lock is held. */
+  /** Its worker holds its lock and waits to be sent into the pool. */
   isLoaded: boolean;
-  /** It was. */
+  /** Its worker was sent into the pool. */
   isSent: boolean;
   /** Its worker is in its loop. */
   isUp: boolean;
-  /** Its worker has been up once, so another one will come up too. */
+  /** A worker of it has been up once, so another one will come up too. */
   isProven: boolean;
-  /** It was told to end, though it was never up. */
+  /** Its worker was told to end before it was up. */
   isEnding: boolean;
   /** Replacements since one was up. */
   tries: number;
@@ -85,11 +86,11 @@ function withResolvers(): Pending {
 export class Workers {
   #core: Core | null = null;
   readonly #seats: Seat[];
-  /** Null where deaths are told without locks. */
+  /** The seat of the watch; null where deaths are learned of without locks. */
   readonly #watch: Seat | null;
   readonly #pending = new Map<number, Pending>();
   #asking: ReturnType<typeof setInterval> | undefined;
-  /** Why seats stayed empty. */
+  /** The reasons why seats stayed empty. */
   readonly failures: string[] = [];
 
   /** Starts loading the driver and workers 1 to count - 1; they wait for enter. */
@@ -105,9 +106,9 @@ export class Workers {
   }
 
   /**
-   * Sends the workers into their loops; resolves when they are there, or cannot come. Not the driver alone: a browser
-   * may need the caller's event loop to start them, and a program that computes at once would not come
-   * back to it.
+   * Sends the workers into their loops; resolves when they are there, or cannot come. It does not wait for the driver
+   * alone: a browser may need the caller's event loop to start the others, and a program that computes at once would not
+   * come back to it.
    */
   async enter(core: Core, mayBlock: boolean): Promise<void> {
     this.#core = core;
@@ -135,14 +136,14 @@ export class Workers {
     }
   }
 
-  /** Workers that compute, or are about to for the first time, the caller included. */
+  /** The number of workers that compute, or are about to for the first time, the caller included. */
   get count(): number {
     const counts = ({ number, link, isUp, isProven }: Seat): boolean =>
       number !== DRIVER_SEAT && link !== noLink && (isUp || !isProven);
     return 1 + this.#seats.filter(counts).length;
   }
 
-  /** A call that waits for a worker would not hear of its end now: the watch is being replaced. */
+  /** Whether a call that waits for a worker would not learn of its end: while the watch is being replaced. */
   get isDeaf(): boolean {
     return this.#watch?.isProven === true && !this.#watch.isUp;
   }
@@ -158,7 +159,7 @@ export class Workers {
     return pending.promise;
   }
 
-  /** A call on this thread has completed a job that others may wait for. */
+  /** To be called when a call on this thread has completed a job that others may wait for. */
   jobDone(): void {
     if (this.#pending.size > 0) queueMicrotask(() => this.#settle());
   }
@@ -185,8 +186,8 @@ export class Workers {
   }
 
   /**
-   * Sends a worker that has loaded into the pool, as soon as there is one; not while the watch is being replaced. The
-   * first watch may come later than others: that is within init, and nobody is in a call.
+   * Sends a worker that has loaded into the pool, as soon as there is a pool, but not while the watch is being replaced.
+   * The first watch may come later than other workers: that is within init, when nobody is in a call.
    */
   #send(seat: Seat): void {
     const { number, link, stack, tls, isLoaded } = seat;
@@ -202,7 +203,7 @@ export class Workers {
     if (report.kind === 'done') this.#settle();
     else if (report.kind === 'dead') {
       seat.link.end(report.reason);
-      // One that was never up has not entered the pool, and nobody waits for its lock.
+      // A worker that was never up has not entered the pool, and nobody waits for its lock.
       if (!seat.isUp) seat.link.lockFreed();
     }
     else if (report.kind === 'freed') this.#seats.find(({ link }) => link.lock === report.lock)?.link.lockFreed();
@@ -221,7 +222,7 @@ export class Workers {
     }
   }
 
-  /** Has a new watch, or if none can come this thread, wait for the ends of all. */
+  /** Has a new watch, or this thread if none can come, wait for the ends of all workers. */
   #watchAll(): void {
     for (const seat of this.#seats) {
       if (seat.isSent || seat.isEnding) this.#listen(seat);
@@ -229,7 +230,7 @@ export class Workers {
     }
   }
 
-  /** Has the watch, or else this thread, wait for the end of a worker that holds its lock or never will. */
+  /** Has the watch, or without one this thread, wait for the end of a worker that holds its lock or never will. */
   #listen({ number, link }: Seat): void {
     if (link.lock === '') return;
     if (this.#watch?.isUp) this.#watch.link.watch(number, link.lock);
@@ -251,7 +252,8 @@ export class Workers {
     seat.link = noLink;
     if (this.#core && seat !== this.#watch) this.#report(this.#core, seat, error);
     if (!seat.isProven) {
-      // What kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without.
+      // The reason that kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without this
+      // one.
       this.failures.push(`fewer threads: ${error.message}`);
       seat.settle();
       if (seat === this.#watch) this.#watchAll();
@@ -262,7 +264,7 @@ export class Workers {
     this.#keepAlive();
   }
 
-  /** Tries another worker when this one does not come up: ended while it loads, it sends no word of it. */
+  /** Tries another worker if this one does not come up: a worker that ends while it loads does not report that. */
   #expect(seat: Seat): void {
     const { link } = seat;
     later(() => {
@@ -274,7 +276,7 @@ export class Workers {
     }, LOADING_MS * 2 ** seat.tries++);
   }
 
-  /** Tells the core of a death, also of a worker that may just have entered, and those who wait. */
+  /** Tells the core, and those who wait, of a death, also of a worker that may just have entered. */
   #report({ exports, pool }: Core, { number, isUp }: Seat, error: WorkerError): void {
     this.#settle();
     exports.sn_worker_dead(pool, number);
