@@ -225,8 +225,8 @@ type Blocks = (round: (carry: null, x: [Tensor[], Tensor]) => [null, Block], ini
 
 /**
  * The means over n blocks of a batch. Blocks do not depend on each other, so several processes may share them. Blocks that
- * are not equal are weighted by their rows; a block without rows computes one row, with weight 0, so that all compute the
- * same graph.
+ * are not equal are weighted by their rows; one without rows computes a row with weight 0, so that it can be shared as
+ * well.
  */
 function byBlocks(differentiate: Differentiate, n: number): Differentiate {
   return (params, batch, { state, key }, scale) => {

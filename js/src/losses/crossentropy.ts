@@ -1,4 +1,4 @@
-// Cross-entropy with what training puts into it: smooth labels, rows and classes that count less.
+// Cross-entropy with options for training: smoothed labels, ignored rows, and classes that count less.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { isFloat } from '../dtype.js';
@@ -11,19 +11,19 @@ import type { Tensor } from '../tensor.js';
 import { LOSS, reduced, type LossOptions } from './reduction.js';
 
 export interface SoftmaxCrossEntropyOptions extends LossOptions {
-  /** Share of each label that goes to all classes evenly. Default 0. */
+  /** Share of each label that is spread evenly over all classes. Default 0. */
   labelSmoothing?: number;
-  /** Rows with this label count nothing, in the mean neither. */
+  /** Rows with this label have loss 0, and do not count in the mean. */
   ignoreIndex?: number;
-  /** Of each class (classes); the mean is that weighted by the labels' classes. */
+  /** A weight for each class, (classes); the mean is then weighted by those of the labels' classes. */
   weights?: TensorLike;
 }
 
 const SOFTMAX: OptionSchema<SoftmaxCrossEntropyOptions> = { ...LOSS, labelSmoothing: 'number', ignoreIndex: 'integer', weights: 'tensor' };
 
 /**
- * -log softmax(logits)[label], one loss per row, as in PyTorch: logits (..., classes), labels whole numbers (...) or
- * probabilities (..., classes). sn.softmaxCrossEntropy is the plain loss of each row.
+ * -log softmax(logits)[label] for each row, as in PyTorch: logits (..., classes), labels whole numbers (...) or
+ * probabilities (..., classes). sn.softmaxCrossEntropy gives the plain loss of each row.
  */
 export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, given?: SoftmaxCrossEntropyOptions): Tensor {
   const op = 'losses.softmaxCrossEntropy';

@@ -1,6 +1,6 @@
-// The loss of sequences whose labels have no times (connectionist temporal classification, Graves et al. 2006): the
-// probability of all ways to spread the labels over the steps, blanks between them. A scan over the steps, with
-// logarithms of the probabilities of being, after a step, at each of blank, label, blank, label ... blank.
+// The loss of sequences whose labels have no times (connectionist temporal classification, Graves et al. 2006): minus the
+// log probability of all ways to spread the labels over the steps, with blanks between them. It is a scan over the steps,
+// with the log probability of being, after each step, at each place of the path: blank, label, blank, label ... blank.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkInteger } from '../check.js';
@@ -13,30 +13,30 @@ import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 
 export interface CtcOptions extends LossOptions {
-  /** The class of no label. Default 0. */
+  /** The class that stands for no label. Default 0. */
   blank?: number;
-  /** Steps of each sequence (n); default: all. */
+  /** Number of steps of each sequence, (n); default: all. */
   inputLengths?: TensorLike;
-  /** Labels of each (n); default: all. */
+  /** Number of labels of each sequence, (n); default: all. */
   labelLengths?: TensorLike;
-  /** Whether a sequence that is too short for its labels counts as 0, not Infinity. Default false. */
+  /** Whether the loss of a sequence that is too short for its labels is 0, not Infinity. Default false. */
   zeroInfinity?: boolean;
 }
 
-/** The logarithm of what cannot be: finite, so that differences of two of them are no NaN. */
+/** The logarithm of an impossible event's probability: finite, so that the difference of two of them is no NaN. */
 const NEVER = -1e30;
 
-/** log of the sum of e^x of several. */
+/** The logarithm of the sum of e^x over a list. */
 function logSum(list: readonly Tensor[]): Tensor {
   const most = stopGradient(list.reduce((a, b) => maximum(a, b)));
   return log(list.map((x) => exp(x.sub(most))).reduce((a, b) => a.add(b))).add(most);
 }
 
-/** x moved by some places along the last axis, with nothing in front. */
+/** x moved by `by` places along the last axis, with value in the places in front. */
 const moved = (x: Tensor, by: number, value: number): Tensor =>
   pad(x, [[0, 0], [by, 0]], { value }).slice([0, 0], [-1, x.shape[1]!]);
 
-/** Labels (n, count) with blanks around each. */
+/** Labels (n, count) with a blank before, between and after them: (n, 2 count + 1). */
 function withBlanks(labels: Tensor, blank: number): Tensor {
   const [n, count] = labels.shape as readonly [number, number];
   const blanks = full([n, count, 1], blank, { dtype: 'int32' });
@@ -45,8 +45,9 @@ function withBlanks(labels: Tensor, blank: number): Tensor {
 }
 
 /**
- * Of logits (n, steps, classes) and labels, whole numbers (n, count), of which each sequence may have fewer: one loss each. As
- * in PyTorch the mean is that of losses divided by the numbers of labels. Logits may be logarithms of probabilities as well.
+ * The loss of each sequence: logits (n, steps, classes) and labels, whole numbers (n, count), of which a sequence may use
+ * fewer. As in PyTorch the mean is that of losses divided by the numbers of labels. Logits may be log probabilities as
+ * well.
  */
 export function ctc(logits: TensorLike, labels: TensorLike, given?: CtcOptions): Tensor {
   const op = 'losses.ctc';

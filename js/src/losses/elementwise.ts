@@ -1,4 +1,4 @@
-// Losses of elements, or of vectors in rows: functions of predictions and targets, one number by default.
+// Losses of elements, or of vectors in rows: functions of predictions and targets, which return one number by default.
 
 import type { TensorLike } from '../apply.js';
 import { abs, exp, log, log1p, maximum, sqrt, square, sum, where } from '../functions.gen.js';
@@ -9,7 +9,7 @@ import { LOSS, alike, reduced, type LossOptions } from './reduction.js';
 
 type Elementwise<O> = (predictions: Tensor, targets: Tensor, options: O) => Tensor;
 
-/** The loss that f is of each element, or of each row. */
+/** Makes a loss of f, which gives that of each element, or of each row. */
 function loss<O extends LossOptions>(name: string, f: Elementwise<O>, schema: OptionSchema<O>) {
   const op = `losses.${name}`;
   return (predictions: TensorLike, targets: TensorLike, given: O | undefined): Tensor =>
@@ -29,7 +29,7 @@ export const mse = (predictions: TensorLike, targets: TensorLike, options?: Loss
 export const mae = (predictions: TensorLike, targets: TensorLike, options?: LossOptions): Tensor => distances(predictions, targets, options);
 
 export interface HuberOptions extends LossOptions {
-  /** Where the square ends. Default 1. */
+  /** The distance at which the square ends. Default 1. */
   delta?: number;
 }
 
@@ -38,7 +38,7 @@ const hubers = loss<HuberOptions>('huber', (p, t, { delta = 1 }) => {
   return where(d.lessEqual(delta), square(d).mul(0.5), d.sub(delta / 2).mul(delta));
 }, { ...LOSS, delta: 'number' });
 
-/** d^2 / 2 of a distance d = |prediction - target| up to delta, delta (d - delta / 2) beyond. */
+/** d^2 / 2 for a distance d = |prediction - target| up to delta, delta (d - delta / 2) beyond. */
 export const huber = (predictions: TensorLike, targets: TensorLike, options?: HuberOptions): Tensor => hubers(predictions, targets, options);
 
 const binary = loss<LossOptions>('binaryCrossEntropy', (x, t) => {
@@ -46,20 +46,20 @@ const binary = loss<LossOptions>('binaryCrossEntropy', (x, t) => {
   return maximum(x, 0).sub(x.mul(p)).add(log1p(exp(abs(x).neg())));
 }, LOSS);
 
-/** Of logits and the probability of true, or bools: -p log sigmoid(x) - (1 - p) log (1 - sigmoid(x)). */
+/** -p log sigmoid(x) - (1 - p) log (1 - sigmoid(x)) for logits x and targets p, which are probabilities of true, or bools. */
 export const binaryCrossEntropy = (logits: TensorLike, targets: TensorLike, options?: LossOptions): Tensor => binary(logits, targets, options);
 
 const divergence = loss<LossOptions>('klDivergence', (logs, p) => sum(where(p.greater(0), p.mul(log(where(p.greater(0), p, 1)).sub(logs)), 0), { axis: -1 }), LOSS);
 
-/** Of logarithms of probabilities (..., classes) and probabilities: sum p (log p - logs), one loss per row. */
+/** sum p (log p - logs), one loss per row, for log probabilities logs and probabilities p, both (..., classes). */
 export const klDivergence = (logs: TensorLike, targets: TensorLike, options?: LossOptions): Tensor => divergence(logs, targets, options);
 
 const hinges = loss<LossOptions>('hinge', (x, t) => maximum(x.mul(t).neg().add(1), 0), LOSS);
 
-/** Of scores and targets of -1 and 1: max(0, 1 - score target). */
+/** max(0, 1 - score target) for targets of -1 and 1. */
 export const hinge = (scores: TensorLike, targets: TensorLike, options?: LossOptions): Tensor => hinges(scores, targets, options);
 
-/** Below this a length counts as so long, so that lengths of 0 have a gradient. */
+/** Shorter lengths count as this one, so that a length of 0 has a gradient. */
 const SHORTEST = 1e-8;
 
 const angles = loss<LossOptions>('cosine', (a, b) => {
@@ -71,12 +71,12 @@ const angles = loss<LossOptions>('cosine', (a, b) => {
 export const cosine = (predictions: TensorLike, targets: TensorLike, options?: LossOptions): Tensor => angles(predictions, targets, options);
 
 export interface ContrastiveOptions extends LossOptions {
-  /** How far apart vectors of different things are to be. Default 1. */
+  /** Distance that vectors of different things should at least have. Default 1. */
   margin?: number;
 }
 
-/** Of vectors (..., size) and whether they are of the same thing, bools (...): their distance d^2 if so, max(0, margin - d)^2
- *  if not (Hadsell et al. 2006). */
+/** For vectors (..., size) at distance d, and same, bools (...): d^2 if both are of the same thing, else max(0, margin -
+ *  d)^2 (Hadsell et al. 2006). */
 export function contrastive(a: TensorLike, b: TensorLike, same: TensorLike, given?: ContrastiveOptions): Tensor {
   const op = 'losses.contrastive';
   const { margin = 1, reduction } = readOptions<ContrastiveOptions>(op, given, { ...LOSS, margin: 'number' });

@@ -1,4 +1,4 @@
-// What becomes of the losses of all rows or elements.
+// Reduces the losses of all rows or elements.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkChoice } from '../check.js';
@@ -7,7 +7,7 @@ import { sum } from '../functions.gen.js';
 import type { OptionSchema } from '../options.js';
 import type { Tensor } from '../tensor.js';
 
-/** The mean of all losses, their sum, or the losses. */
+/** Returns the mean of all losses, their sum, or each loss. */
 export type Reduction = 'mean' | 'sum' | 'none';
 
 export interface LossOptions {
@@ -19,7 +19,7 @@ export const LOSS: OptionSchema<LossOptions> = { reduction: 'any' };
 
 const REDUCTIONS = ['mean', 'sum', 'none'];
 
-/** Losses as the option says; weight: what the mean divides by instead of their number. */
+/** Reduces losses as the option says; weight: divisor of the mean instead of their number. */
 export function reduced(op: string, losses: Tensor, reduction: Reduction = 'mean', weight?: Tensor): Tensor {
   if (checkChoice(op, 'reduction', reduction, REDUCTIONS) === 2) return losses;
   const total = sum(losses);

@@ -1,5 +1,5 @@
-// Attention as a layer: of several heads, with positions, fewer keys than queries, and a cache for one token after the
-// other; and the block of a transformer around it.
+// Attention as a layer: with several heads, positions, fewer heads of keys than of queries, and a cache to decode token by
+// token; and the transformer block around it.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkInteger, checkChoice, shown } from '../check.js';
@@ -18,7 +18,7 @@ import { layerNorm, rmsNorm } from './norms.js';
 /** Heads in front of tokens: (n, tokens, heads * size) -> (n, heads, tokens, size). */
 const split = (x: Tensor, heads: number): Tensor => permuteDims(reshape(x, [x.shape[0]!, x.shape[1]!, heads, -1]), [0, 2, 1, 3]);
 
-/** And back. */
+/** The inverse of split. */
 const merge = (x: Tensor): Tensor => reshape(permuteDims(x, [0, 2, 1, 3]), [x.shape[0]!, x.shape[2]!, -1]);
 
 /** x as (n, tokens, size). */
@@ -34,8 +34,8 @@ function checkHeads(op: string, size: number, heads: number): void {
   if (size % heads !== 0) throw new SinterError('argument', op, `size ${shown(size)} does not divide into ${heads} heads`);
 }
 
-/** x (n, tokens, size) -> the same, each token of itself and the others: heads of size / heads numbers each.
- *  Parameters are those of queries, keys, values and results. */
+/** Self-attention with heads of size / heads numbers: x (n, tokens, size) -> the same shape. Parameters are an array of
+ *  those of the projections to queries, keys, values and the result. */
 export function selfAttention(
   size: number,
   heads: number,
@@ -59,15 +59,15 @@ export function selfAttention(
 }
 
 export interface MultiHeadAttentionOptions {
-  /** Heads of keys and values, each shared by as many of queries. Default: as many as those. */
+  /** Number of heads of keys and values, each shared by several heads of queries. Default: heads, as many as of queries. */
   keyHeads?: number;
-  /** A token sees itself and those before it only. Default false. */
+  /** Lets a token see only itself and those before it. Default false. */
   causal?: boolean;
-  /** Turns queries and keys by their positions (sn.rope); a number is the base. Default false. */
+  /** Rotates queries and keys by their positions (sn.rope); a number is the base. Default false. */
   rope?: boolean | number;
-  /** Default true. */
+  /** Adds a bias in the projections. Default true. */
   bias?: boolean;
-  /** Numbers of a head. Default: size / heads. */
+  /** Numbers per head. Default: size / heads. */
   width?: number;
 }
 
@@ -80,7 +80,8 @@ export interface MultiHeadAttentionParams {
   result: LinearParams;
 }
 
-/** Keys and values of the tokens before, (n, keyHeads, capacity, size / heads), of which length are filled. */
+/** Keys and values of the tokens so far, (n, keyHeads, capacity, width of a head); the first `length` of capacity are
+ *  filled. */
 export interface KeyValueCache {
   keys: Tensor;
   values: Tensor;
@@ -88,16 +89,16 @@ export interface KeyValueCache {
   length: Tensor;
 }
 
-/** A module that can go through a sequence in pieces, each of which sees those before. */
+/** A module that can go through a sequence in pieces; each piece sees those before it, by a cache. */
 export interface Decoder<P, C> extends Module<P> {
-  /** An empty cache for so many sequences of at most so many tokens. */
+  /** An empty cache for this number of sequences, of at most `capacity` tokens each. */
   cache(sequences: number, capacity: number): C;
-  /** The next tokens (n, tokens, size), behind those of the cache; with the cache for those that follow. Tokens behind its
-   *  capacity are lost, so count them. */
+  /** Applies the module to the next tokens (n, tokens, size) after those in the cache. Returns the result, and the cache
+   *  for the tokens that follow. Tokens beyond the capacity are lost without an error: count them. */
   decode(params: P, x: TensorLike, cache: C): [Tensor, C];
 }
 
-/** A cache with more rows behind those that it has. */
+/** The cache with rows behind the `length` rows that it has. */
 function append(cache: Tensor, rows: Tensor, length: Tensor): Tensor {
   const place = arange(0, cache.shape[2]!, 1, { dtype: 'int32' }).sub(length);
   const count = rows.shape[2]!;
@@ -106,7 +107,7 @@ function append(cache: Tensor, rows: Tensor, length: Tensor): Tensor {
   return where(reshape(isNew, [1, 1, -1, 1]), moved.astype(cache.dtype), cache);
 }
 
-/** x (n, tokens, size) -> the same by attention of several heads. apply takes { mask }, decode a cache. */
+/** Multi-head attention: x (n, tokens, size) -> the same shape. apply takes { mask }, decode a cache. */
 export function multiHeadAttention(
   size: number,
   heads: number,
@@ -161,11 +162,11 @@ export function multiHeadAttention(
 export interface TransformerBlockOptions extends MultiHeadAttentionOptions {
   /** 'gpt': layerNorm, gelu and biases; 'llama': rmsNorm, swiglu and rope, no biases. Default 'gpt'. */
   form?: 'gpt' | 'llama';
-  /** Default 'gelu', of llama 'swiglu'. */
+  /** Activation between the two products. Default 'gelu', for llama 'swiglu'. */
   activation?: 'gelu' | 'relu' | 'swiglu' | 'geglu';
   /** Width between the two products; default 4 * size. */
   hidden?: number;
-  /** Of what attention and the products return, in training. Default 0. */
+  /** Dropout rate of the results of attention and of the products, in training. Default 0. */
   dropout?: number;
 }
 
@@ -178,7 +179,8 @@ export interface TransformerBlockParams {
   feed: unknown;
 }
 
-/** x + attention of its norm, and that plus products of its norm, as GPT-2 and Llama have it; causal by default. */
+/** A transformer block as in GPT-2 and Llama, causal by default: y = x + attention(norm(x)), then y + feed(norm(y)),
+ *  where feed is two products with an activation between them. */
 export function transformerBlock(
   size: number,
   heads: number,

@@ -1,5 +1,5 @@
-// Modules made of modules, one after the other. One among them with a state gives the whole a state: an array with that of
-// each.
+// Modules made of modules, applied one after the other. If one of them has a state, so has the whole: an array with the
+// state of each.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import * as random from '../random.js';
@@ -27,7 +27,7 @@ type StatesOf<L extends readonly AnyModule[]> = {
 };
 type HasState<L extends readonly AnyModule[]> = true extends { [K in keyof L]: L[K] extends { hasState: true } ? true : false }[number] ? true : false;
 
-/** Parameters, and states, of modules in an array. */
+/** The module made of these: its parameters, and its states if it has any, are arrays with those of each. */
 export type Composed<L extends readonly AnyModule[]> =
   HasState<L> extends true ? StatefulModule<ParamsOf<L>, StatesOf<L>> : Module<ParamsOf<L>>;
 
@@ -35,7 +35,7 @@ function checkModules(op: string, layers: readonly unknown[]): void {
   layers.forEach((layer, i) => checkModule(op, `layer ${i}`, layer));
 }
 
-/** Modules one after the other; finish makes the result of the input and what the last one returned. */
+/** Applies modules one after the other. finish makes the result from the input and the result of the last module. */
 function chain(name: string, layers: readonly AnyModule[], finish: (x: Tensor, y: Tensor) => Tensor): AnyModule {
   const op = `nn.${name}`;
   checkModules(op, layers);
@@ -78,12 +78,12 @@ function chain(name: string, layers: readonly AnyModule[], finish: (x: Tensor, y
   };
 }
 
-/** Modules one after the other; parameters are an array with those of each, and so is the state where one has a state. */
+/** Applies modules one after the other. Parameters are an array with those of each, and so is the state if one has a state. */
 export function sequential<L extends readonly AnyModule[]>(...layers: L): Composed<L> {
   return chain('sequential', layers, (_, y) => y) as Composed<L>;
 }
 
-/** x plus what modules one after the other make of it. */
+/** x plus the result of applying the modules to it, one after the other. */
 export function residual<L extends readonly AnyModule[]>(...layers: L): Composed<L> {
   return chain('residual', layers, (x, y) => x.add(y)) as Composed<L>;
 }

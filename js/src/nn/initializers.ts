@@ -1,5 +1,6 @@
-// How weights begin, by name. Variances are those of the fan of a weight (..., in, out): the terms of one output's sum, the
-// product of all sizes but the last; glorot's also counts those that an input goes to.
+// How weights are initialised, by name. Variances follow from the fan-in of a weight (..., in, out): the number of terms of
+// one output's sum, which is the product of all sizes but the last. glorot also counts the fan-out: the outputs that an
+// input goes to.
 
 import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
@@ -8,7 +9,7 @@ import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 
-/** A fresh weight. */
+/** Makes an initial weight. */
 export type Initializer = (key: Tensor, shape: readonly number[]) => Tensor;
 
 const fans = (shape: readonly number[]): [number, number] => {
@@ -17,13 +18,13 @@ const fans = (shape: readonly number[]): [number, number] => {
   return [size / outputs, size / (shape.at(-2) ?? 1)];
 };
 
-/** Uniform, with a variance of 1 / fan. */
+/** A weight from a uniform distribution with mean 0 and variance 1 / fan. */
 export function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
   const bound = Math.sqrt(3 / fan);
   return random.uniform(key, shape, { minval: -bound, maxval: bound });
 }
 
-/** 1 / variance. */
+/** The reciprocal of the variance, by the shape of a weight. */
 type Fan = (shape: readonly number[]) => number;
 
 const he: Fan = (shape) => fans(shape)[0] / 2;
@@ -35,7 +36,8 @@ const uniform = (fan: Fan): Initializer => (key, shape) => fresh(key, shape, fan
 const normal = (fan: Fan, draw: Initializer = random.normal): Initializer => (key, shape) =>
   tidy(() => draw(key, shape).mul(1 / Math.sqrt(fan(shape))));
 
-/** Of a weight as a matrix (all sizes but the last, the last): its shorter side's vectors have length 1 and right angles. */
+/** The weight as a matrix (product of all sizes but the last, last size) is orthogonal: the vectors along its shorter
+ *  side have length 1 and are perpendicular. */
 const orthogonalOnes: Initializer = (key, shape) =>
   tidy(() => {
     const columns = shape.at(-1) ?? 1;
@@ -43,8 +45,10 @@ const orthogonalOnes: Initializer = (key, shape) =>
     return orthogonal(random.normal(key, [rows, columns]), [[12, QUICK], [6, EXACT]]).reshape(shape);
   });
 
-/** Initialisers by name (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998, Saxe et al. 2014): he keeps the size of
- *  values through layers with relu, glorot and lecun through others; truncatedNormal is lecun's within two deviations. */
+/**
+ * Initialisers by name (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998, Saxe et al. 2014). he keeps the size of
+ * values through layers with relu, glorot and lecun through others; truncatedNormal is lecunNormal cut at two deviations.
+ */
 export const initializers = {
   heUniform: uniform(he),
   heNormal: normal(he),
@@ -58,7 +62,7 @@ export const initializers = {
 
 export type InitializerName = keyof typeof initializers;
 
-/** The initialiser of an option. */
+/** The initialiser that an option gives, by name or as a function. */
 export function initializerOf(op: string, given: InitializerName | Initializer = 'lecunUniform'): Initializer {
   if (typeof given === 'function') return given;
   if (Object.hasOwn(initializers, given)) return initializers[given];

@@ -1,5 +1,5 @@
-// Layers. Weights start uniform with variance 1 / fan, fan being the terms of one output's sum (LeCun et al.
-// 1998, Efficient BackProp, section 4.6), unless an initialiser is named; biases at 0.
+// Layers. Weights start uniform with variance 1 / fan, where fan is the number of terms in one output's sum (LeCun et al.
+// 1998, Efficient BackProp, section 4.6), unless an initialiser is named; biases start at 0.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import type { PerAxis } from '../conv.js';
@@ -24,7 +24,7 @@ export interface LinearParams {
 }
 
 export interface LinearOptions {
-  /** Default true. */
+  /** Adds a bias. Default true. */
   bias?: boolean;
   /** How the weight starts: one of nn.initializers or its name, or (key, shape) => tensor. Default 'lecunUniform'. */
   initializer?: InitializerName | Initializer;
@@ -36,19 +36,19 @@ export interface Conv1dOptions extends ConvOptions, LinearOptions {}
 export interface Conv2dOptions extends ConvOptions, LinearOptions {}
 export interface ConvTranspose2dOptions extends ConvTransposeOptions, LinearOptions {}
 export interface DepthwiseConv2dOptions extends Omit<Conv2dOptions, 'groups'> {
-  /** Outputs of each channel. Default 1. */
+  /** Outputs per channel. Default 1. */
   multiplier?: number;
 }
 
-/** A product of x with a weight (..., in, out), and a bias along an axis of it. */
+/** A layer that multiplies x by a weight (..., in, out) and adds a bias along an axis of the result. */
 interface Weighted {
   name: string;
   shape: readonly number[];
   outputs: number;
   options: LinearOptions;
-  /** Axes behind that of the bias. */
+  /** How many axes of the result follow the bias's axis. */
   behind?: number;
-  /** Whether the weight lies as (..., out, in). */
+  /** Whether the weight's last axes are (out, in) instead. */
   isTurned?: boolean;
   product: (x: TensorLike, weight: Tensor) => Tensor;
 }
@@ -90,7 +90,7 @@ function windowOf(op: string, size: PerAxis, axes: number): readonly number[] {
   throw new SinterError('argument', op, `size ${shownList(list)}, expected ${axes === 1 ? '[size]' : '[kh, kw]'}`);
 }
 
-/** Axes behind that of the channels. */
+/** How many axes follow that of the channels. */
 const behindChannels = (layout: string | undefined, axes: number): number => (layout?.startsWith('NC') ? axes : 0);
 
 type Convolution<O> = (x: TensorLike, filter: TensorLike, options: O) => Tensor;
@@ -133,7 +133,8 @@ export function depthwiseConv2d(channels: number, size: PerAxis, given?: Depthwi
   return convolution('depthwiseConv2d', channels, channels * multiplier, windowOf(op, size, 2), grouped, functions.conv2d);
 }
 
-/** x (n, h, w, in) -> (n, h', w', out), larger by strides: what takes the gradient of a convolution back to its input. */
+/** x (n, h, w, in) -> (n, h', w', out), larger by strides: the transpose of a convolution, which takes its gradient to
+ *  its input. */
 export function convTranspose2d(inputs: number, outputs: number, size: PerAxis, given?: ConvTranspose2dOptions): Module<LinearParams> {
   const op = 'nn.convTranspose2d';
   const { bias = true, initializer = 'lecunUniform', ...options } = readOptions<ConvTranspose2dOptions>(op, given, { ...CONV_TRANSPOSE, ...LINEAR });
@@ -155,7 +156,7 @@ export interface GatedParams {
   value: LinearParams;
 }
 
-/** x (..., in) -> (..., out), of which an activation of one product gates another (Shazeer 2020). */
+/** x (..., in) -> f(x gate) (x value), (..., out): one product, through an activation, gates the other (Shazeer 2020). */
 function gated(name: string, inputs: number, outputs: number, options: LinearOptions | undefined, f: (x: Tensor) => Tensor): Module<GatedParams> {
   const part = linear(inputs, outputs, readOptions(`nn.${name}`, options, LINEAR));
   return {
@@ -206,8 +207,8 @@ export const flatten = () =>
     }),
   );
 
-/** In training drops each number with a probability, and scales the others so that the mean stays; else x. Needs
- *  { train: true, key }. */
+/** In training sets each number to 0 with probability rate, and scales the others so that the mean stays; otherwise
+ *  returns x. Training needs { train: true, key }. */
 export function dropout(rate: number): Module<NoParams> {
   const op = 'nn.dropout';
   if (!(checkNumber(op, 'rate', rate) >= 0 && rate <= 1))
@@ -227,11 +228,11 @@ export function dropout(rate: number): Module<NoParams> {
 }
 
 export interface Embedding extends Module<LinearParams> {
-  /** x (..., size) -> its products with all rows (..., count): scores of what a row stands for, by the same weight. */
+  /** x (..., size) -> its products with all rows (..., count), by the same weight: scores of what the rows stand for. */
   attend(params: LinearParams, x: TensorLike): Tensor;
 }
 
-/** x int32 (...) in 0 .. count - 1 -> (..., size), rows of weight (count, size), whose length is about 1. */
+/** x int32 (...) of 0 .. count - 1 -> (..., size): these rows of weight (count, size). Rows start with a length of about 1. */
 export function embedding(count: number, size: number, given?: Pick<LinearOptions, 'initializer'>): Embedding {
   const op = 'nn.embedding';
   checkInteger(op, 'count', count, 1);

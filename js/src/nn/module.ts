@@ -1,5 +1,5 @@
-// A module is a pair of functions: parameters from a key, and a result from parameters and an input. It holds no tensors
-// itself. One with state makes that as well, { params, state }, and applied returns it, changed, behind its result.
+// A module is a pair of functions: init makes parameters from a key, and apply a result from parameters and an input. It
+// holds no tensors itself. If it has a state, init makes { params, state }, and apply returns [result, next state].
 
 import type { TensorLike } from '../apply.js';
 import { shown } from '../check.js';
@@ -7,13 +7,13 @@ import { SinterError } from '../errors.js';
 import { readOptions, type OptionSchema } from '../options.js';
 import type { Tensor } from '../tensor.js';
 
-/** What a module may get besides parameters and input; each takes what it needs. */
+/** What a module may get besides parameters and input. Each module uses what it needs. */
 export interface ApplyOptions<S = unknown> {
-  /** Of a module that has one. */
+  /** The state of a module that has one. */
   state?: S;
-  /** For layers that draw numbers in training. */
+  /** A key, for layers that draw random numbers in training. */
   key?: Tensor | undefined;
-  /** Whether layers do what they do in training alone: take the statistics of the batch, drop units out. Default false. */
+  /** Whether layers do what they only do in training: use the statistics of the batch, drop units. Default false. */
   train?: boolean;
   /** What attention sees, as in sn.attention. */
   mask?: TensorLike | undefined;
@@ -21,33 +21,34 @@ export interface ApplyOptions<S = unknown> {
 
 export interface Module<P = unknown> {
   readonly hasState?: false;
-  /** What it is called in a summary. */
+  /** Its name in a summary. */
   readonly name?: string;
-  /** Of which modules it is made, one after the other. */
+  /** The modules that it applies one after the other, if it is made of some. */
   readonly layers?: readonly AnyModule[];
   /** Fresh parameters; key as from random.key. */
   init(key: Tensor): P;
+  /** The result for an input. */
   apply(params: P, x: TensorLike, options?: ApplyOptions): Tensor;
 }
 
-/** A module that has a state, running statistics for example, which apply takes as an option. */
+/** A module that has a state, such as running statistics. apply gets it as an option. */
 export interface StatefulModule<P = unknown, S = unknown> {
   readonly hasState: true;
   readonly name?: string;
   readonly layers?: readonly AnyModule[];
   /** Fresh parameters and the first state. */
   init(key: Tensor): { params: P; state: S };
-  /** The result and the next state, which is the given one where train is not set. */
+  /** The result and the next state, which equals the given one unless train is set. */
   apply(params: P, x: TensorLike, options?: ApplyOptions<S>): [Tensor, S];
 }
 
-/** With parameters of any kind. */
+/** A module with parameters of any kind. */
 export type AnyModule = Module<any> | StatefulModule<any, any>;
 
-/** Parameters of a module that has none, and its state. */
+/** The parameters of a module that has none; also the state of one that has none. */
 export type NoParams = Readonly<Record<never, never>>;
 
-/** A module that only computes. */
+/** A module without parameters and state. */
 export const stateless = (name: string, f: (x: TensorLike) => Tensor): Module<NoParams> => ({
   name,
   init: () => ({}),
@@ -79,7 +80,7 @@ export function checkModule(op: string, what: string, given: unknown): void {
   throw new SinterError('argument', op, `${what} is ${shown(given)}, expected a module`, { hint });
 }
 
-/** Refuses another state than init makes. */
+/** Refuses a state that is not one of this module. */
 export function checkModuleState(op: string, state: unknown, isOwn: boolean): void {
   if (isOwn) return;
   throw new SinterError('argument', `nn.${op}`, `${state === undefined ? 'there is no state' : 'that is not its state'}`, {
@@ -87,12 +88,12 @@ export function checkModuleState(op: string, state: unknown, isOwn: boolean): vo
   });
 }
 
-/** What init of any module makes, as a pair. */
+/** Parameters and state that init of any module makes; the state is {} if it has none. */
 export function initBoth(module: AnyModule, key: Tensor): { params: unknown; state: unknown } {
   return module.hasState === true ? module.init(key) : { params: module.init(key), state: {} };
 }
 
-/** Any module applied: its result, and the next state. */
+/** Applies any module; returns its result and the next state. */
 export function applyBoth(module: AnyModule, params: unknown, x: TensorLike, options: ApplyOptions): [Tensor, unknown] {
   return module.hasState === true ? module.apply(params, x, options) : [module.apply(params, x, options), {}];
 }

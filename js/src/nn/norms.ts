@@ -1,4 +1,4 @@
-// Layers that bring values to mean 0 and variance 1, or to a mean square of 1, and scale them by learnt numbers.
+// Layers that normalise values to mean 0 and variance 1, or to a mean square of 1, and scale them by learnt numbers.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkInteger, refuseExtra } from '../check.js';
@@ -26,7 +26,7 @@ const EPS = { eps: 'number' } as const;
 
 const fresh = (size: number): NormParams => ({ weight: ones([size]), bias: zeros([size]) });
 
-/** Over the last axis, of that size. */
+/** Normalises x (..., size) over its last axis to mean 0 and variance 1. */
 export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
   checkInteger('nn.layerNorm', 'size', size, 1);
   refuseExtra('nn.layerNorm', extra, 'nn.layerNorm has no options; sn.layerNorm takes { eps }');
@@ -40,7 +40,7 @@ export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
   };
 };
 
-/** Over the last axis, of that size: divided by the root of the mean square. */
+/** Divides x (..., size) by the root of the mean square over its last axis. */
 export function rmsNorm(size: number, options?: EpsOptions): Module<{ weight: Tensor }> {
   checkInteger('nn.rmsNorm', 'size', size, 1);
   const { eps = 1e-5 } = readOptions<EpsOptions>('nn.rmsNorm', options, EPS);
@@ -54,7 +54,7 @@ export function rmsNorm(size: number, options?: EpsOptions): Module<{ weight: Te
   };
 }
 
-/** x (n, ..., channels): of each of n over all of a group of channels. */
+/** Normalises x (n, ..., channels): each of n over all elements of a group of channels. */
 export function groupNorm(groups: number, channels: number, options?: EpsOptions): Module<NormParams> {
   checkInteger('nn.groupNorm', 'groups', groups, 1);
   checkInteger('nn.groupNorm', 'channels', channels, 1);
@@ -70,7 +70,7 @@ export function groupNorm(groups: number, channels: number, options?: EpsOptions
 }
 
 export interface BatchNormModuleOptions extends EpsOptions {
-  /** Share of a batch in the running statistics. Default 0.1. */
+  /** Weight of a new batch in the running statistics. Default 0.1. */
   momentum?: number;
 }
 
@@ -80,13 +80,13 @@ export interface BatchNormState {
   variance: Tensor;
 }
 
-/** x (..., channels): each channel over all other axes. In training by the statistics of the batch, which go into the
- *  running ones; else by these. As in PyTorch the running variance is unbiased. */
+/** Normalises each channel of x (..., channels) over all other axes: in training by the statistics of the batch, which
+ *  also update the running ones; otherwise by the running ones. As in PyTorch the running variance is unbiased. */
 export function batchNorm(channels: number, options?: BatchNormModuleOptions): StatefulModule<NormParams, BatchNormState> {
   const op = 'nn.batchNorm';
   checkInteger(op, 'channels', channels, 1);
   const { momentum = 0.1, eps = 1e-5 } = readOptions<BatchNormModuleOptions>(op, options, { ...EPS, momentum: 'number' });
-  /** The running mean of what there was and what there is. */
+  /** The running mean of the value before and the value now. */
   const running = (before: Tensor, now: Tensor): Tensor => before.mul(1 - momentum).add(now.mul(momentum));
   return {
     hasState: true,

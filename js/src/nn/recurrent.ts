@@ -1,4 +1,4 @@
-// Recurrent layers: a scan over time. What x contributes to the gates is one product for all times, before the loop.
+// Recurrent layers: a scan over time. The contribution of x to the gates is one product for all times, before the loop.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkInteger } from '../check.js';
@@ -14,13 +14,15 @@ import { fresh } from './initializers.js';
 import { checkParams, type Module } from './module.js';
 
 export interface RecurrentOptions {
-  /** From the last time to the first; results stand at the times of their x. Default false. */
+  /** Goes from the last time to the first; each result stays at the time of its x. Default false. */
   reverse?: boolean;
-  /** Only the last state (n, size), instead of those of all times. Default false. */
+  /** Returns only the last state's result (n, size), instead of those of all times. Default false. */
   last?: boolean;
-  /** x (time, n, in) -> (time, n, size), as PyTorch has it. No copy of x is made for the loop then. Default false. */
+  /** Takes x (time, n, in) and returns (time, n, size), as PyTorch does; then no copy of x is made for the loop. Default
+   *  false. */
   timeFirst?: boolean;
-  /** As in scan: times that a gradient keeps the states of at a time. Also what x contributes is then made part by part. */
+  /** As in scan: cuts the loop into parts of so many times, whose states a gradient computes again. The contribution of
+   *  x to the gates is then computed part by part, too. */
   checkpoint?: ScanOptions['checkpoint'];
 }
 
@@ -46,9 +48,9 @@ export interface GruParams {
   newBias: Tensor;
 }
 
-/** A module of sequences, x (n, time, in) -> (n, time, size); see timeFirst. */
+/** A module for sequences, x (n, time, in) -> (n, time, size); see timeFirst. */
 export interface Recurrent<P, S> extends Module<P> {
-  /** As apply, from a state on (default: zeros), with the state at the end: [y, state]. */
+  /** As apply, starting from a state (default: zeros); returns [y, state at the end]. */
   run(params: P, x: TensorLike, state?: S): [Tensor, S];
 }
 
@@ -58,7 +60,8 @@ interface RecurrentParams {
   bias: Tensor;
 }
 
-/** The layer of a cell, (state, gates of x, params) -> state; a state is a list of tensors (n, size), the result first. */
+/** The layer of a cell, a function (state, gates of x, params) -> state. A state is a list of tensors (n, size), of
+ *  which the first one is the result. */
 function recurrent<P extends RecurrentParams>(
   op: string,
   [inputs, size, gates, states]: readonly [number, number, number, number],
@@ -116,7 +119,7 @@ export const lstm = (inputs: number, size: number, options?: RecurrentOptions): 
     return [sigmoid(output).mul(tanh(next)), next];
   });
 
-/** Gated recurrent units (Cho et al. 2014) with the reset behind the product, as in PyTorch; the state is [h]. */
+/** Gated recurrent units (Cho et al. 2014), with the reset after the product as in PyTorch; the state is [h]. */
 export const gru = (inputs: number, size: number, options?: RecurrentOptions): Recurrent<GruParams, Tensor[]> =>
   recurrent<GruParams>('gru', [inputs, size, 3, 1], options, () => ({ newBias: zeros([size]) }), ([h], x, { hidden, newBias }) => {
     const [xr, xz, xn] = split(x, 3, { axis: 1 }) as [Tensor, Tensor, Tensor];

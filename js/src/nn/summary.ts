@@ -1,4 +1,4 @@
-// What a module is made of: a row for each of its layers.
+// summary: the layers of a module, a row for each.
 
 import { checkShape } from '../upload.js';
 import type { DTypeName } from '../dtype.js';
@@ -12,25 +12,25 @@ import type { Tensor } from '../tensor.js';
 import { zeros } from '../functions.gen.js';
 import { applyBoth, checkModule, initBoth, type AnyModule } from './module.js';
 
-/** A layer, and what it makes of its input. */
+/** A layer and its result. */
 export interface SummaryRow {
-  /** Its place, '0.2', or '' for the whole. */
+  /** Its path, such as '0.2'; '' for the whole module. */
   path: string;
   name: string;
-  /** Of the result. */
+  /** The shape of its result. */
   shape: readonly number[];
-  /** How many numbers are learnt. */
+  /** The number of learnt numbers. */
   parameters: number;
-  /** Of one application. */
+  /** Operations on floats in one application. */
   flops: number;
-  /** Of parameters and state. */
+  /** Bytes of parameters and state. */
   bytes: number;
 }
 
 export interface Summary {
-  /** Of all layers; modules made of others follow theirs. */
+  /** A row for each layer; a module made of others follows them. */
   rows: SummaryRow[];
-  /** All in all. */
+  /** Those of the whole module. */
   parameters: number;
   flops: number;
   bytes: number;
@@ -68,8 +68,8 @@ function rowsOf(module: AnyModule, x: Tensor, path: string, key: Tensor): Summar
   ];
 }
 
-/** What a module is made of, for an input of a shape (and dtype; float32 by default): a row for each layer, and a table of
- *  them as text. Nothing is computed. */
+/** The layers of a module, for an input of a shape (and dtype; float32 by default): a row for each, and a table of them
+ *  as text. The module is not applied. */
 export function summary(module: AnyModule, shape: readonly number[], options?: { dtype?: DTypeName }): Summary {
   const { dtype = 'float32' } = readOptions<{ dtype?: DTypeName }>('nn.summary', options, { dtype: 'string' });
   checkModule('nn.summary', 'module', module);

@@ -1,5 +1,5 @@
-// Optimizers that keep moments of the gradients: Adam (Kingma and Ba 2015), and AdamW, whose decay is a step of its own
-// (Loshchilov and Hutter 2019).
+// Optimizers that keep moments of the gradients: Adam (Kingma and Ba 2015), and AdamW, whose weight decay is separate from
+// the gradient (Loshchilov and Hutter 2019).
 
 import { expm1, mul, neg, sqrt, square } from '../functions.gen.js';
 import type { OptionSchema } from '../options.js';
@@ -9,7 +9,7 @@ import type { Optimizer } from './optimizer.js';
 export interface AdamOptions extends UpdateOptions {
   /** Decay of the mean of the gradients. Default 0.9. */
   beta1?: number;
-  /** Decay of the mean of their squares. Default 0.999. */
+  /** Decay of the mean of the squared gradients. Default 0.999. */
   beta2?: number;
   /** Default 1e-8. */
   eps?: number;
@@ -24,7 +24,7 @@ function moments(op: string, given: AdamOptions | undefined, isDecoupled: boolea
     slots: ['mean', 'square'],
     isDecoupled,
     formula: (steps) => {
-      // 1 - beta^steps: as a difference of float32, the first steps' would have lost five digits of seven.
+      // 1 - beta^steps. As a difference in float32 it would have lost five of seven digits in the first steps.
       const risen = (beta: number) => neg(expm1(mul(steps, Math.log(beta))));
       const [meanScale, squareScale] = [risen(beta1), risen(beta2)];
       return (g, slots) => {
@@ -38,8 +38,9 @@ function moments(op: string, given: AdamOptions | undefined, isDecoupled: boolea
 }
 
 /** Adam: p = p - lr * mean / (sqrt(variance) + eps), both corrected for their start at 0. lr is 1e-3 by default; weight
- *  decay is a part of the gradient. */
+ *  decay is added to the gradient. */
 export const adam = (options?: AdamOptions): Optimizer => moments('optim.adam', options, false, 0);
 
-/** Adam with a weight decay of its own, 0.01 by default: p = p - lr * (weightDecay * p + mean / (sqrt(variance) + eps)). */
+/** AdamW: Adam with a decoupled weight decay, 0.01 by default: p = p - lr * (weightDecay * p + mean / (sqrt(variance) +
+ *  eps)). */
 export const adamw = (options?: AdamOptions): Optimizer => moments('optim.adamw', options, true, 0.01);

@@ -1,4 +1,4 @@
-// Clipping of gradients by their common length.
+// Clipping of gradients by their common norm.
 
 import { checkNumber } from '../check.js';
 import { accumulatorOf } from '../dtype.js';
@@ -7,7 +7,7 @@ import { SinterError } from '../errors.js';
 import { flatten } from '../pytree.js';
 import type { Tensor } from '../tensor.js';
 
-/** The gradients, scaled down together where their norm exceeds limit; each keeps its dtype. */
+/** Returns the gradients, all scaled by the same factor if their common norm exceeds limit; each keeps its dtype. */
 export function clipByGlobalNorm(grads: readonly Tensor[], limit: number): Tensor[] {
   const { tensors } = flatten(grads, 'optim.clipByGlobalNorm');
   if (!(checkNumber('optim.clipByGlobalNorm', 'limit', limit) >= 0))
@@ -15,7 +15,7 @@ export function clipByGlobalNorm(grads: readonly Tensor[], limit: number): Tenso
   if (tensors.length === 0) return [];
   const squares = tensors.map((g) => sum(square(g.astype(accumulatorOf(g.dtype)))));
   const norm = sqrt(squares.reduce((total, x) => total.add(x)));
-  // max(norm, limit) in the divisor: no division by a norm of 0.
+  // The divisor is max(norm, limit), so a norm of 0 does not divide.
   const scale = minimum(norm, limit).div(norm.maximum(limit));
   const factor = norm.greater(limit).where(scale, 1);
   return tensors.map((g) => g.mul(factor).astype(g.dtype));

@@ -1,4 +1,4 @@
-// Optimizers made of others: several for groups of parameters, and one whose parameters are also averaged.
+// Optimizers made of others: groups, with one for each group of parameters; and ema, which also averages the parameters.
 
 import { checkFunction, shown } from '../check.js';
 import { accumulatorOf } from '../dtype.js';
@@ -10,17 +10,17 @@ import type { Tensor } from '../tensor.js';
 import { checkOptimizer, readUpdate, type LearningRate, type Optimizer, type OptimizerState, type PerOptimizer } from './optimizer.js';
 import type { Match } from './rule.js';
 
-/** Parameters for which match holds, and their optimizer. */
+/** The parameters for which match holds, and their optimizer. */
 export interface Group {
   /** (path, param) => boolean, with paths as '0.weight'. */
   match: Match;
   optimizer: Optimizer;
 }
 
-/** Tensors by their paths, so that those of a group keep their names. */
+/** Tensors by their paths, so that those of a group keep their names in its optimizer. */
 type Named = Record<string, Tensor>;
 
-/** An optimizer with the rate of its first part. */
+/** An optimizer made of parts, whose lr is that of the first part. */
 const compose = (parts: readonly Optimizer[], own: Pick<Optimizer, 'init' | 'update'>): Optimizer => ({
   parts,
   ...own,
@@ -34,15 +34,18 @@ const compose = (parts: readonly Optimizer[], own: Pick<Optimizer, 'init' | 'upd
 
 const ratesOf = (lr: PerOptimizer<Tensor> | undefined): readonly (PerOptimizer<Tensor> | undefined)[] => (lr ?? []) as PerOptimizer<Tensor>[];
 
-/** A field of a state that init has made. */
+/** A field of an optimizer's state; throws if the state does not have it. */
 function fieldOf(op: string, state: OptimizerState, name: string): unknown {
   const field: unknown = (state as OptimizerState | undefined | null)?.[name];
   if (typeof field === 'object' && field !== null) return field;
   throw new SinterError('argument', op, 'that is no state of this optimizer', { hint: 'the first one is optimizer.init(params)' });
 }
 
-/** Each parameter by the optimizer of the first group that matches it: groups([{ match, optimizer }, ...]). Each optimizer
- *  keeps a rate of its own; lr is that of the first. Clipping by an optimizer's clipNorm is of its group alone. */
+/**
+ * Updates each parameter by the optimizer of the first group that matches it: groups([{ match, optimizer }, ...]). Each
+ * optimizer keeps a rate of its own; lr is that of the first. An optimizer's clipNorm counts the gradients of its group
+ * alone.
+ */
 export function groups(list: readonly Group[]): Optimizer {
   const op = 'optim.groups';
   if (!Array.isArray(list) || list.length === 0)
@@ -92,12 +95,14 @@ export function groups(list: readonly Group[]): Optimizer {
 }
 
 export interface EmaOptions {
-  /** Share of the average that a step keeps. Default 0.999. */
+  /** The share of the average that a step keeps. Default 0.999. */
   decay?: number;
 }
 
-/** An optimizer whose state also has a running average of the parameters, which often judges better than they do:
- *  state.optimizer.average of a training state, a tree as the parameters. It starts at the first ones. */
+/**
+ * An optimizer whose state also has a running average of the parameters, with which a model often does better than with the
+ * last ones: state.optimizer.average of a training state, a tree like the parameters. It starts at the first parameters.
+ */
 export function ema(optimizer: Optimizer, options?: EmaOptions): Optimizer {
   checkOptimizer('optim.ema', optimizer);
   const { decay = 0.999 } = readOptions<EmaOptions>('optim.ema', options, { decay: 'number' });

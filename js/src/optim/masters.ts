@@ -1,4 +1,4 @@
-// Mixed precision of an optimizer: parameters of 16 bits, updated as float32 masters in the optimizer's memory by gradients
+// Mixed precision of an optimizer: parameters of 16 bits, updated as float32 masters in the optimizer's state by gradients
 // of a scaled loss (Micikevicius et al. 2018, Mixed Precision Training). An update whose gradient is not finite is skipped.
 
 import { accumulatorOf } from '../dtype.js';
@@ -9,40 +9,40 @@ import { flatten, map } from '../pytree.js';
 import { Tensor } from '../tensor.js';
 import type { Optimizer, OptimizerState } from './optimizer.js';
 
-/** Of float16 the first scale, as large as gradients of a mean mostly bear; bfloat16 reaches as far as float32. */
+/** The first scale for float16, about as large as gradients of a mean loss mostly allow; bfloat16 has the range of float32. */
 const FIRST_SCALE = 2 ** 15;
-/** Largest scale: where gradients vanish, it would grow for ever. */
+/** The largest scale: where gradients vanish, it would grow forever. */
 const MOST_SCALE = 2 ** 24;
 /** Steps in a row whose gradients were finite, after which the scale doubles. */
 const GROWTH_STEPS = 2000;
 
-/** What optimizer memory has besides the optimizer's own. */
+/** The optimizer's state with what masters add to it. */
 interface Masters extends OptimizerState {
   /** The parameters in float32. */
   readonly master: unknown;
-  /** Of the loss; float32. */
+  /** The factor of the loss, float32. */
   readonly scale: Tensor;
-  /** Steps since the scale changed, int32. */
+  /** Steps with finite gradients since the scale changed or a step was skipped, int32. */
   readonly good: Tensor;
-  /** Steps that changed nothing, int32. */
+  /** Steps that were skipped, int32. */
   readonly skipped: Tensor;
 }
 
 export interface PrecisionReport {
-  /** By which the loss is multiplied for its gradient. */
+  /** The factor of the loss for its gradient. */
   scale: number;
-  /** Steps that changed nothing, as a gradient was not finite. */
+  /** Steps that were skipped: they changed nothing but the scale, since a gradient was not finite. */
   skipped: number;
-  /** All steps, those that were skipped too. */
+  /** All steps, skipped ones included. */
   steps: number;
 }
 
 const hasMasters = (memory: OptimizerState): memory is Masters => memory['master'] !== undefined;
 
-/** The scale of the loss, if the memory is of an optimizer with masters. */
+/** The scale of the loss, if the state is one with masters. */
 export const scaleOf = (memory: OptimizerState): Tensor | undefined => (hasMasters(memory) ? memory.scale : undefined);
 
-/** Refuses the state of a step of another kind. */
+/** Refuses a state of the other kind: with masters for float32, or without for 16 bits. */
 export function checkMasters(memory: OptimizerState, precision: Precision): void {
   if (hasMasters(memory) === (precision !== 'float32')) return;
   const [is, isNot] = hasMasters(memory) ? ['has', 'has no'] : ['has no', 'has'];
@@ -51,16 +51,16 @@ export function checkMasters(memory: OptimizerState, precision: Precision): void
   });
 }
 
-/** All steps so far, those that were skipped too. */
+/** All steps so far, skipped ones included. */
 export const stepsOf = (memory: OptimizerState): Tensor => (hasMasters(memory) ? memory.count.add(memory.skipped) : memory.count);
 
-/** A parameter as a step within the precision has it. */
+/** A parameter in the dtype in which a step with this precision stores it. */
 export const stored = (p: Tensor, precision: Precision): Tensor => (p.dtype === 'float32' ? p.astype(precision) : p);
 
 /** a where the flag is set, else b. */
 const choose = <T>(flag: Tensor, a: T, b: T): T => map((x, y) => where(flag, x, y!), a, b) as T;
 
-/** What a step made of a module's state, or where the update was skipped the one before. */
+/** The modules' state after a step: the one that the step made, or if the update was skipped the one before. */
 export function unlessSkipped<S>(before: OptimizerState, after: OptimizerState, made: S, kept: S): S {
   if (!hasMasters(before) || !hasMasters(after)) return made;
   return choose(before.skipped.equal(after.skipped), made, kept);
@@ -72,13 +72,13 @@ export function reportOf(memory: OptimizerState): PrecisionReport {
   return { scale, skipped, steps: done + skipped };
 }
 
-/** Whether all numbers are finite: then so is their sum, unless they are too large to be of use. */
+/** Whether all gradients are finite: then their sum is finite as well, unless they are too large to be of use. */
 function allFinite(grads: unknown): Tensor {
   const sums = flatten(grads, 'trainStep').tensors.map((g) => g.astype(accumulatorOf(g.dtype)).sum());
   return isfinite(sums.reduce((total, x) => total.add(x), zeros([])));
 }
 
-/** The optimizer for parameters of this precision. */
+/** Wraps an optimizer for parameters of this precision. */
 export function withMasters(optimizer: Optimizer, precision: Precision): Optimizer {
   return {
     lr: optimizer.lr,
@@ -92,7 +92,7 @@ export function withMasters(optimizer: Optimizer, precision: Precision): Optimiz
       const { master, scale, good, skipped, ...own } = memory as Masters;
       const finite = allFinite(scaled);
       const unscale = where(finite, scale.reciprocal(), 0);
-      // All is chosen by the flag, and so waits for it: gradients are read from memory, and written there in 16 bits.
+      // Everything below depends on the flag and so waits for it: gradients go through memory, where they have 16 bits.
       const grads = map((g) => where(finite, g.astype(accumulatorOf(g.dtype)), 0).mul(unscale), scaled);
       const next = optimizer.update(grads, own, master, lr);
       const kept = choose(finite, { master: next.params, own: next.state }, { master, own });

@@ -1,4 +1,4 @@
-// Muon (Jordan 2024): momentum whose matrices are made orthogonal, by five rounds of a Newton-Schulz iteration.
+// Muon (Jordan 2024): the momentum of each matrix is made orthogonal, by five rounds of a Newton-Schulz iteration.
 
 import { reshape } from '../functions.gen.js';
 import { readOptions } from '../options.js';
@@ -9,7 +9,7 @@ import type { LearningRate, Optimizer } from './optimizer.js';
 import { ruled, type Match } from './rule.js';
 
 export interface MuonOptions {
-  /** Of the matrices; default 0.02. */
+  /** Learning rate of the matrices; default 0.02. */
   lr?: LearningRate;
   /** Default 0.95. */
   momentum?: number;
@@ -22,12 +22,12 @@ export interface MuonOptions {
   /** Which parameters count as matrices. Default: those of two axes and more. Embeddings and a network's last layer do
    *  better without. */
   match?: Match;
-  /** Optimizer of the others. Default: adamw({ lr: 3e-4, beta2: 0.95, eps: 1e-10, weightDecay: 0 }). */
+  /** Optimizer of the other parameters. Default: adamw({ lr: 3e-4, beta2: 0.95, eps: 1e-10, weightDecay: 0 }). */
   rest?: Optimizer;
 }
 
-/** Matrices by Muon, other parameters by another optimizer. A kernel of a convolution is the matrix whose columns are its
- *  outputs. Rates: lr is that of the matrices. */
+/** Updates matrices by Muon, and other parameters by another optimizer. The kernel of a convolution is a matrix whose
+ *  columns are its outputs. lr is the rate of the matrices. */
 export function muon(given?: MuonOptions): Optimizer {
   const { lr = 0.02, momentum = 0.95, nesterov = true, rounds = 5, match = (_, p) => p.ndim >= 2, rest, ...decay } =
     readOptions<MuonOptions>('optim.muon', given, {

@@ -1,4 +1,4 @@
-// What an optimizer is: a pair of functions in graph ops, and a learning rate that may change.
+// What an optimizer is: a pair of functions made of graph ops, and a learning rate that may change.
 
 import { shown } from '../check.js';
 import { ShapeError, SinterError, shapeText } from '../errors.js';
@@ -7,27 +7,28 @@ import { tensor } from '../functions.gen.js';
 import type { Tensor } from '../tensor.js';
 import { Tensor as TensorClass } from '../tensor.js';
 
-/** What an optimizer remembers: a step count, and trees of tensors, of most lists in the order of the parameters. */
+/** What an optimizer remembers: a step count, and trees of tensors, most of them lists in the order of the parameters. */
 export interface OptimizerState {
   /** Steps done, int32. */
   readonly count: Tensor;
   readonly [slot: string]: unknown;
 }
 
-/** A number or a rank-0 tensor, read at each step; or graph ops on the number of steps done. */
+/** A number or a rank-0 tensor, read at each step; or a schedule, which computes it by graph ops from the number of
+ *  steps done. */
 export type LearningRate = number | Tensor | ((count: Tensor) => Tensor);
 
-/** A value for an optimizer, or for each of those that it is made of. */
+/** A value for an optimizer, or a list with one for each of its parts. */
 export type PerOptimizer<T> = T | readonly PerOptimizer<T>[];
 
 export interface Optimizer {
   /** May be set between steps; nothing is compiled again unless a schedule is exchanged. */
   lr: LearningRate;
-  /** Those that it is made of, each with a rate of its own; lr is that of the first then. */
+  /** The optimizers that it is made of, each with a rate of its own; lr is then that of the first. */
   readonly parts?: readonly Optimizer[];
-  /** State for a tree of parameters; for the tensors of it in an array, too. */
+  /** The first state for a tree of parameters, or for an array of its tensors. */
   init(params: unknown): OptimizerState;
-  /** New parameters and state. lr: the rate of this step where the optimizer's own is not a schedule. */
+  /** Returns new parameters and the next state. lr: the rate of this step, unless the optimizer's own is a schedule. */
   update<P>(
     grads: unknown,
     state: OptimizerState,
@@ -52,13 +53,13 @@ export function checkOptimizer(op: string, optimizer: unknown): void {
   });
 }
 
-/** What f makes of an optimizer's rate, and of those of its parts. */
+/** Calls f with an optimizer's rate, or with that of each of its parts. */
 export const perOptimizer = <T>({ lr, parts }: Optimizer, f: (lr: LearningRate) => T): PerOptimizer<T> =>
   parts ? parts.map((part) => perOptimizer(part, f)) : f(lr);
 
 /**
- * The rate as an input of a compiled step: a value in memory, which unlike a lazy constant is no part of
- * the program's identity. A schedule is traced instead; there the input is not used. Made ones are added to own.
+ * The rate as an input of a compiled step: a value in memory, which unlike a lazy constant is no part of the program's
+ * identity. A schedule is traced instead; its input is not used. Tensors made here are added to own.
  */
 export function lrTensor(lr: LearningRate, own: Tensor[]): Tensor {
   if (lr instanceof TensorClass) return lr;
@@ -68,14 +69,14 @@ export function lrTensor(lr: LearningRate, own: Tensor[]): Tensor {
   return made;
 }
 
-/** What an update works on, in the order of the parameters. */
+/** What an update works on; gradients are in the order of the parameters. */
 export interface Update {
   params: Tensor[];
   shape: TreeShape;
   grads: Tensor[];
 }
 
-/** Reads the arguments of an update. slots: the lists of the state that have a tensor for each parameter. */
+/** Reads and checks the arguments of an update. slots: the lists of the state that have a tensor for each parameter. */
 export function readUpdate(
   op: string,
   grads: unknown,
@@ -104,7 +105,7 @@ export function readUpdate(
   return { params: tensors, shape, grads: given };
 }
 
-/** The rate for one update, inside the graph. */
+/** The rate of one update, within the graph. */
 export function rateOf(lr: LearningRate, given: PerOptimizer<Tensor> | undefined, count: Tensor): Tensor | number {
   if (typeof lr === 'function') return lr(count);
   return (given as Tensor | undefined) ?? lr;

@@ -1,5 +1,5 @@
-// An optimizer as a rule: what one parameter's step is of its gradient and of what is remembered of it. Rates, decay,
-// clipping and the checks of arguments are the same for all, and stand here.
+// An optimizer as a rule: how one parameter's step follows from its gradient and what is remembered of it. Rates, weight
+// decay, clipping and the checks of arguments are the same for all rules, and are here.
 
 import { accumulatorOf } from '../dtype.js';
 import { SinterError } from '../errors.js';
@@ -10,43 +10,45 @@ import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
 import { checkRate, rateOf, readUpdate, type LearningRate, type Optimizer, type OptimizerState } from './optimizer.js';
 
-/** Chooses parameters by their names, the keys that lead to them: '0.weight'. */
+/** Chooses parameters by their paths, the keys that lead to them: '0.weight'. */
 export type Match = (path: string, param: Tensor) => boolean;
 
-/** What all optimizers take. */
+/** Options of all optimizers. */
 export interface UpdateOptions {
+  /** Learning rate: a number, a rank-0 tensor, or a schedule. */
   lr?: LearningRate;
-  /** Pulls parameters toward 0, so strongly. Default 0. */
+  /** How strongly parameters are pulled toward 0. Default 0. */
   weightDecay?: number;
   /** Which parameters decay: (path, param) => boolean, with paths as '0.weight'. Default: all. */
   mask?: Match;
-  /** Longest gradient; longer ones are scaled down. Default: none. */
+  /** Largest common norm of the gradients; longer ones are scaled down. Default: no limit. */
   clipNorm?: number;
 }
 
 const UPDATE: OptionSchema<UpdateOptions> = { lr: 'any', weightDecay: 'number', mask: 'function', clipNorm: 'number' };
 
 export interface Rule<S extends string> {
-  /** What is remembered of each parameter: tensors of its shape that start at 0. */
+  /** What is remembered of each parameter: tensors of its shape, which start at 0. */
   slots: readonly S[];
-  /** Decay is a step of its own, instead of a part of the gradient. */
+  /** Weight decay is added to the step, instead of to the gradient. */
   isDecoupled?: boolean;
-  /** (gradient, slots) => the step at a rate of 1, and the new slots. steps: how many there are with this one, float32. */
+  /** Given the number of steps including this one, float32, returns (gradient, slots) => the step at a rate of 1, and
+   *  the new slots. */
   formula(steps: Tensor): (g: Tensor, slots: Record<S, Tensor>) => { step: Tensor } & Record<S, Tensor>;
 }
 
-/** Reads the options of an optimizer: own ones of numbers and flags, with their defaults, and those of all. */
+/** Reads the options of an optimizer: its own and those of all optimizers. */
 export function readRule<O extends UpdateOptions>(op: string, given: O | undefined, own: OptionSchema<Omit<O, keyof UpdateOptions>>): O {
   return readOptions(op, given, { ...UPDATE, ...own } as OptionSchema<O>);
 }
 
-/** Refuses shares of a mean that are not from 0 to below 1: with others it grows without end, or never moves. */
+/** Refuses a share of a running mean outside of 0 <= share < 1: the mean would grow without end, or never move. */
 export function checkShares(op: string, shares: Readonly<Record<string, number>>): void {
   for (const [name, share] of Object.entries(shares))
     if (!(share >= 0 && share < 1)) throw new SinterError('argument', op, `${name} is ${share}, expected 0 <= ${name} < 1`);
 }
 
-/** The optimizer of a rule. */
+/** Makes the optimizer of a rule. */
 export function ruled<S extends string>(op: string, options: UpdateOptions, rule: Rule<S>): Optimizer {
   const { lr, weightDecay = 0, mask, clipNorm } = options as UpdateOptions & { lr: LearningRate };
   checkRate(op, lr);

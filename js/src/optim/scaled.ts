@@ -1,5 +1,5 @@
-// Optimizers that divide a gradient by how large those before it were: Adagrad (Duchi et al. 2011), RMSprop (Tieleman and
-// Hinton 2012), and Lion, which keeps of it the sign alone (Chen et al. 2023).
+// Optimizers that divide a gradient by the size of those before it: Adagrad (Duchi et al. 2011) and RMSprop (Tieleman and
+// Hinton 2012); and Lion, which keeps only the sign of a step (Chen et al. 2023).
 
 import { sign, sqrt, square } from '../functions.gen.js';
 import type { Optimizer } from './optimizer.js';
@@ -43,7 +43,7 @@ export function adagrad(given?: AdagradOptions): Optimizer {
 }
 
 export interface LionOptions extends UpdateOptions {
-  /** Share of the mean in a step. Default 0.9. */
+  /** Weight of the mean in a step. Default 0.9. */
   beta1?: number;
   /** Decay of the mean. Default 0.99. */
   beta2?: number;

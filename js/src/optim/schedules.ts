@@ -1,4 +1,4 @@
-// Learning rates that change: functions of the steps done, in graph ops, so that a program computes its own rate.
+// Learning rates that change: functions of the number of steps done, in graph ops, so that a program computes its own rate.
 
 import { checkFunction, checkInteger, shown } from '../check.js';
 import { SinterError } from '../errors.js';
@@ -6,13 +6,13 @@ import { cos, full, minimum, pow, where } from '../functions.gen.js';
 import { readOptions, type OptionSchema } from '../options.js';
 import type { Tensor } from '../tensor.js';
 
-/** The rate at a count of steps done. */
+/** The rate after `count` steps, int32. */
 export type Schedule = (count: Tensor) => Tensor;
 
-/** Options of these names are whole numbers from 1 on, the others any. */
+/** Options with these names are whole numbers from 1 on, others any number. */
 const STEPS = ['steps', 'warmup', 'every'];
 
-/** Reads options that are numbers, each with its default, or null where it must be given. */
+/** Reads options that are all numbers. defaults: null for one that must be given. */
 function read<O extends { [name in keyof O]?: number }>(name: string, given: O, defaults: { [K in keyof O]-?: number | null }): Required<O> {
   const op = `optim.schedules.${name}`;
   const names = Object.keys(defaults) as (keyof O & string)[];
@@ -27,48 +27,48 @@ function read<O extends { [name in keyof O]?: number }>(name: string, given: O, 
 
 const floats = (count: Tensor): Tensor => count.astype('float32');
 
-/** How far count is from 0 to steps, at most 1. */
+/** count as a share of steps, at most 1. */
 const share = (count: Tensor, steps: number): Tensor => minimum(floats(count).div(steps), 1);
 
-/** From a to b along half a wave. */
+/** From a at t = 0 to b at t = 1 along half a cosine wave. */
 const wave = (a: number, b: number, t: Tensor): Tensor => cos(t.mul(Math.PI)).add(1).mul((a - b) / 2).add(b);
 
-/** Always the same. */
+/** The same rate at all steps. */
 export const constant = (lr: number): Schedule => () => full([], lr);
 
-/** Evenly from a rate to another in so many steps, and that from then on. */
+/** Changes evenly from one rate to another in so many steps, then stays there. */
 export function linear(given: { from: number; to: number; steps: number }): Schedule {
   const { from, to, steps } = read('linear', given, { from: null, to: null, steps: null });
   return (count) => share(count, steps).mul(to - from).add(from);
 }
 
-/** From lr along half a wave to another, 0 by default, in so many steps. */
+/** Changes from lr to another rate, 0 by default, along half a cosine wave in so many steps, then stays there. */
 export function cosine(given: { lr: number; to?: number; steps: number }): Schedule {
   const { lr, to, steps } = read('cosine', given, { lr: null, to: 0, steps: null });
   return (count) => wave(lr, to, share(count, steps));
 }
 
-/** Evenly from a rate, 0 by default, up to lr in the steps of warmup; from there as cosine to the end of all steps. */
+/** Rises evenly from a rate, 0 by default, to lr in the steps of warmup; then goes on as cosine to the end of all steps. */
 export function warmupCosine(given: { lr: number; warmup: number; steps: number; from?: number; to?: number }): Schedule {
   const { lr, warmup, steps, from, to } = read('warmupCosine', given, { lr: null, warmup: null, steps: null, from: 0, to: 0 });
   checkInteger('optim.schedules.warmupCosine', 'steps', steps, warmup + 1);
   return join([linear({ from, to: lr, steps: warmup }), cosine({ lr, to, steps: steps - warmup })], [warmup]);
 }
 
-/** lr times factor, 0.1 by default, for every so many steps. */
+/** Multiplies lr by factor, 0.1 by default, each time so many steps are done. */
 export function step(given: { lr: number; every: number; factor?: number }): Schedule {
   const { lr, every, factor } = read('step', given, { lr: null, every: null, factor: 0.1 });
   return (count) => pow(factor, floats(count).div(every).floor()).mul(lr);
 }
 
-/** lr times factor to the power of the steps done, or of those divided by every. */
+/** lr times factor to the power of steps done / every; every is 1 by default. */
 export function exponential(given: { lr: number; factor: number; every?: number }): Schedule {
   const { lr, factor, every } = read('exponential', given, { lr: null, factor: null, every: 1 });
   return (count) => pow(factor, floats(count).div(every)).mul(lr);
 }
 
-/** Up along half a wave from lr / 25 to lr in a share of the steps, 0.3 by default, and down to lr / 250000 in the others
- *  (Smith and Topin 2018), as in PyTorch. */
+/** Rises along half a cosine wave from lr / 25 to lr in a share of the steps, 0.3 by default, and falls to lr / 250000
+ *  in the others (Smith and Topin 2018), as in PyTorch. */
 export function oneCycle(given: { lr: number; steps: number; share?: number }): Schedule {
   const { lr, steps, share: rising } = read('oneCycle', given, { lr: null, steps: null, share: 0.3 });
   const top = rising * steps - 1;
@@ -79,7 +79,7 @@ export function oneCycle(given: { lr: number; steps: number; share?: number }): 
   };
 }
 
-/** One schedule after the other: from boundaries[i] steps on the one behind, which counts from there. */
+/** One schedule after the other: from boundaries[i] steps on schedules[i + 1] holds, which counts its steps from there. */
 export function join(schedules: readonly Schedule[], boundaries: readonly number[]): Schedule {
   const op = 'optim.schedules.join';
   if (!Array.isArray(schedules) || !Array.isArray(boundaries) || boundaries.length !== schedules.length - 1)

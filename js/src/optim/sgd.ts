@@ -3,9 +3,9 @@ import { readRule, ruled, type UpdateOptions } from './rule.js';
 
 export interface SgdOptions extends UpdateOptions {
   lr: LearningRate;
-  /** Share of the last step that the next one keeps; default 0. */
+  /** Share of the last step that the next one keeps. Default 0. */
   momentum?: number;
-  /** Steps as if the gradient were that one step ahead (Nesterov). Default false. */
+  /** Uses Nesterov's momentum: the gradient as if taken one step ahead. Default false. */
   nesterov?: boolean;
 }
 

@@ -9,9 +9,9 @@ const INSTALLED = 1;
 const LATER = 2;
 
 /**
- * A page's main thread compiles only small modules at once, and only for this many ms in one turn of its event loop. The
- * others are compiled in the background, and until they are there the core interprets. All other threads compile any module
- * at once.
+ * Limits on a page's main thread: it compiles a module at once only up to this size, and only for so many ms in one turn of
+ * its event loop. Other modules are compiled in the background, and until they are there the core interprets. All other
+ * threads compile any module at once.
  */
 const MOST_BYTES_ON_PAGE = 64 * 1024;
 const MOST_MS_PER_TURN = 4;
