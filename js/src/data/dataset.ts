@@ -1,10 +1,10 @@
-// sn.data: datasets, made of steps one behind the other: fromArrays(...).shuffle(key).batch(32).map(f).prefetch(2).
+// sn.data: datasets, built from a source by steps: fromArrays(...).shuffle(key).batch(32).map(f).prefetch(2).
 //
-// A dataset is a recipe: it can be gone through any number of times, and each time the items of a pass follow from the
-// pass's number and the keys alone. So the place in it is two numbers, and going on at a place is starting there.
+// A dataset is a recipe: it can be gone through any number of times, and the items of each pass follow from the pass's
+// number and the keys alone. So a place in it is two numbers, and continuing at a place is starting there.
 //
-// Whoever asks for an item owns its tensors. A step owns what it takes from the one before, and disposes of what it
-// does not hand on.
+// Whoever asks for an item owns its tensors. A step owns the items that it takes from the step before, and disposes of what
+// it does not hand on.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkFunction, checkInteger, shown } from '../check.js';
@@ -20,9 +20,9 @@ import { Tensor } from '../tensor.js';
 
 /** A place in a dataset: plain numbers, which saveState carries. */
 export interface Place {
-  /** Of which time through the dataset; keys give each another order. */
+  /** The number of the pass, which is one time through the dataset; keys give each pass another order. */
   pass: number;
-  /** Items of it that were taken. */
+  /** How many items of the pass were taken. */
   index: number;
 }
 
@@ -31,34 +31,35 @@ export interface Pass<T> {
   next(): Promise<IteratorResult<T, undefined>>;
   return(): Promise<IteratorResult<T, undefined>>;
   [Symbol.asyncIterator](): Pass<T>;
-  /** Of the item that next() gives next. */
+  /** The place of the item that next() gives next. */
   readonly place: Place;
 }
 
-/** Gives the items of a pass from one on. */
+/** Gives the items of a pass, from item number `from` on. */
 type Open<T> = (pass: number, from: number) => AsyncGenerator<T, undefined>;
 
-/** What a dataset can do whose items are found by their number. */
+/** Access to items by their numbers, for a dataset that has it. */
 interface Rows<T> {
-  /** Numbers of rows in the order of a pass. */
+  /** The numbers of all rows in the order of a pass. */
   order(pass: number): Promise<Int32Array>;
   item(row: number): T | Promise<T>;
-  /** Rows, stacked. */
+  /** Several rows, stacked as a batch. */
   gather(rows: Int32Array): unknown;
 }
 
 export interface BatchOptions {
-  /** Leaves out a last batch of fewer items, for which a step would be compiled again. Default false. */
+  /** Leaves out a last batch with fewer items, for which a step would be compiled again. Default false. */
   dropLast?: boolean;
 }
 
 export interface ShuffleOptions {
-  /** Items that wait for their turn where only some are at hand; default 1000. Rows of arrays are shuffled whole. */
+  /** How many items wait in a window from which the next one is drawn, where items come one by one; default 1000. Rows
+   *  of arrays are shuffled as a whole. */
   window?: number;
 }
 
 export class Dataset<T> {
-  /** Items of a pass; null where that is not known. */
+  /** The number of items in a pass; null where that is not known. */
   readonly size: number | null;
   readonly #open: Open<T>;
   readonly #rows: Rows<T> | null;
@@ -70,12 +71,12 @@ export class Dataset<T> {
     this.#rows = rows;
   }
 
-  /** Pass 0 from the beginning. */
+  /** Starts pass 0 from the beginning. */
   [Symbol.asyncIterator](): Pass<T> {
     return this.start();
   }
 
-  /** A pass from a place on; default: pass 0 from the beginning. */
+  /** Starts a pass at a place; default: pass 0 from the beginning. */
   start(place: Partial<Place> = {}): Pass<T> {
     const op = 'data.start';
     const { pass = 0, index = 0 } = readOptions<Partial<Place>>(op, place, { pass: 'integer', index: 'integer' });
@@ -97,7 +98,7 @@ export class Dataset<T> {
   }
 
   /**
-   * Another order in each pass, which follows from the key. To be called before batch.
+   * Shuffles the items, in another order in each pass, which follows from the key. To be called before batch.
    */
   shuffle(key: Tensor, options?: ShuffleOptions): Dataset<T> {
     const op = 'data.shuffle';
@@ -113,7 +114,7 @@ export class Dataset<T> {
     return ofRows(this.size!, { ...rows, order });
   }
 
-  /** Items by n in one, stacked along a new first axis; numbers and arrays in them become tensors. */
+  /** Stacks n items in one along a new first axis; numbers and arrays in them become tensors. */
   batch(n: number, options?: BatchOptions): Dataset<Stacked<T>> {
     const op = 'data.batch';
     const { dropLast = false } = readOptions<BatchOptions>(op, options, { dropLast: 'boolean' });
@@ -123,7 +124,8 @@ export class Dataset<T> {
     return new Dataset(open as Open<Stacked<T>>, size);
   }
 
-  /** f of every item. f may be async; it need not dispose of the item, nor, if it is not async, of what it makes. */
+  /** Applies f to every item. f may be async. It need not dispose of the item, nor, unless it is async, of tensors that
+   *  it makes and does not return. */
   map<U>(f: (item: T) => U | Promise<U>): Dataset<U> {
     checkFunction('data.map', f);
     const open = this.#open;
@@ -133,20 +135,21 @@ export class Dataset<T> {
     }, this.size);
   }
 
-  /** All again, so many times in one pass; each time in another order if it is shuffled. Default: without an end. */
+  /** Goes through all items so many times in one pass; if they are shuffled, each time in another order. Default:
+   *  without an end. */
   repeat(times = Infinity): Dataset<T> {
     if (times !== Infinity) checkInteger('data.repeat', 'the number of times', times, 0);
     const size = this.size === null ? null : this.size * times;
     return new Dataset(repeated(this.#open, this.size, times), size === Infinity || Number.isNaN(size) ? null : size);
   }
 
-  /** Has n items loaded, mapped and computed while the ones before are used. */
+  /** Has the next n items loaded, mapped and computed while the ones before are used. */
   prefetch(n = 2): Dataset<T> {
     return new Dataset(prefetched(this.#open, checkInteger('data.prefetch', 'the number of items', n, 1)), this.size);
   }
 }
 
-/** The type of many items in one. */
+/** The type of several items stacked in one. */
 export type Stacked<T> = T extends Tensor | number | boolean | ArrayBufferView ? Tensor : { -readonly [K in keyof T]: Stacked<T[K]> };
 
 /* ---- trees of items ---- */
@@ -158,7 +161,7 @@ function mapTensors<T>(tree: T, f: (t: Tensor) => Tensor): T {
 
 const isNumber = (value: unknown): value is number | boolean => typeof value === 'number' || typeof value === 'boolean';
 
-/** An item's tensors, with those made of its numbers and arrays. */
+/** Flattens an item, with tensors for its numbers and arrays. */
 const opened = (item: unknown) =>
   flatten(item, 'data.batch', (array) => asTensor(array, 'data.batch'), (value) => (isNumber(value) ? asTensor(value, 'data.batch') : null));
 
@@ -166,7 +169,7 @@ function stacked(items: readonly unknown[]): unknown {
   const made = tidy(() => {
     const all = items.map(opened);
     const first = all[0]!;
-    // What stands beside the tensors, such as a text, has one place in the batch.
+    // A value beside the tensors, such as a text, appears once in the batch, so it has to be the same in all items.
     all.forEach(({ shape }, i) => sameTree('data.batch', 'item', first.shape, `${i} items later`, shape));
     const same = (a: readonly Tensor[], b: readonly Tensor[]): boolean => a.length === b.length && a.every((t, i) => t.meta.key === b[i]!.meta.key);
     const other = all.findIndex(({ tensors }) => !same(tensors, first.tensors));
@@ -180,7 +183,7 @@ function stacked(items: readonly unknown[]): unknown {
   return made;
 }
 
-/** f's result; the item's tensors that are not in it are given back, and what f made besides. */
+/** Returns f's result. Disposes of the item's tensors that are not in it, and of others that f made unless it is async. */
 async function applied<T, U>(f: (item: T) => U | Promise<U>, item: T): Promise<U> {
   const own = tensorsWithin(item);
   let kept = new Set<Tensor>();
@@ -193,7 +196,7 @@ async function applied<T, U>(f: (item: T) => U | Promise<U>, item: T): Promise<U
   }
 }
 
-/** The elements of a tensor of int32 that f makes. */
+/** The elements of an int32 tensor that f makes. */
 async function numbersOf(f: () => Tensor): Promise<Int32Array> {
   const t = keep(tidy(f));
   try {
@@ -203,7 +206,7 @@ async function numbersOf(f: () => Tensor): Promise<Int32Array> {
   }
 }
 
-/** Keys of passes; the key itself is not held. */
+/** Returns a function that gives the key of a pass; it copies the key's words, and does not hold the tensor. */
 function keyOfPass(op: string, key: Tensor): (pass: number) => Tensor {
   if (!(key instanceof Tensor)) throw new SinterError('argument', op, `${shown(key)} is no key`, { hint: 'make one with random.key(seed)' });
   tidy(() => void foldIn(key, 0)); // refuses what is no key
@@ -221,9 +224,9 @@ export const ofRows = <T>(count: number, rows: Rows<T>): Dataset<T> =>
   }, count, rows);
 
 /**
- * The rows of tensors or arrays along their first axis: fromArrays([images, labels]) has items [image, label], an
- * object of arrays gives objects. Tensors are borrowed, and live as long as the dataset is used; arrays are copied
- * once.
+ * A dataset of the rows of tensors or arrays along their first axis: fromArrays([images, labels]) has items [image, label],
+ * an object of arrays gives objects. Tensors are borrowed and have to live as long as the dataset is used; arrays are
+ * copied once.
  */
 export function fromArrays<const A extends readonly TensorLike[] | Readonly<Record<string, TensorLike>>>(
   arrays: A,
@@ -250,12 +253,12 @@ export function fromArrays<const A extends readonly TensorLike[] | Readonly<Reco
   });
 }
 
-/** What items can be read from: for more than one pass a function of its number that gives them anew. */
+/** The source of a dataset's items: an iterable, or for more than one pass a function of the pass's number that makes one. */
 export type ItemSource<T> = Iterable<T> | AsyncIterable<T> | ((pass: number) => Iterable<T> | AsyncIterable<T>);
 
 /**
- * The items of an iterable, also of an async one: lines of a file, what a worker sends. A function is called for each
- * pass; going on at a place calls it and leaves out what came before. Items are the consumer's.
+ * A dataset of the items of an iterable, also of an async one: lines of a file, messages of a worker. A function is called
+ * for each pass; continuing at a place calls it, and drops the items before. Items belong to whoever takes them.
  */
 export function from<T>(source: ItemSource<T>): Dataset<T> {
   const op = 'data.from';
@@ -281,7 +284,7 @@ export function from<T>(source: ItemSource<T>): Dataset<T> {
 
 /* ---- steps ---- */
 
-/** Each item trades places with one of those that wait. */
+/** Shuffles by a window: when it is full, a random one of the items that wait leaves for each that comes. */
 const windowed = <T>(open: Open<T>, ofPass: (pass: number) => Tensor, window: number): Open<T> =>
   async function* (pass, from) {
     const waiting: T[] = [];
@@ -347,7 +350,7 @@ const batched = <T>(open: Open<T>, n: number, dropLast: boolean): Open<unknown> 
 const repeated = <T>(open: Open<T>, size: number | null, times: number): Open<T> =>
   async function* (pass, from) {
     const first = times === Infinity ? 0 : pass * times;
-    // Passes of a known size are left out as a whole.
+    // If the size is known, whole passes are left out without reading them.
     const whole = size ? Math.floor(from / size) : 0;
     let left = size ? from - whole * size : from;
     for (let k = whole; k < times; k++) {
@@ -380,7 +383,7 @@ const prefetched = <T>(open: Open<T>, n: number): Open<T> =>
       for (;;) {
         while (queue.length <= n) {
           const loading = load();
-          loading.catch(() => {}); // whoever takes it is told
+          loading.catch(() => {}); // the error reaches whoever takes this item
           queue.push(loading);
         }
         const { done, value } = await queue.shift()!;

@@ -1,5 +1,5 @@
-// Datasets of files: records of so many bytes each, or lines of text. A Blob is read where an item lies, so that a file
-// of an input element need not fit in memory; everything else is read once, and held.
+// Datasets of files: records of a fixed number of bytes, or lines of text. Of a Blob only what an item needs is read, so
+// that a file of an input element need not fit in memory; other sources are read once, and kept.
 
 import { checkInteger, shown } from '../check.js';
 import { SinterError } from '../errors.js';
@@ -16,9 +16,9 @@ export interface RecordOptions {
 }
 
 /**
- * The records of a file, so many bytes each, as Uint8Arrays; batch makes uint8 tensors (n, bytes) of them. They are
- * shuffled whole, and a pass goes on at any place without reading what came before:
- * fromRecords(file, 3073).then((set) => set.shuffle(key).batch(64)).
+ * The records of a file, with a fixed number of bytes each, as Uint8Arrays; batch makes uint8 tensors (n, bytes) of them.
+ * They are shuffled as a whole, and a pass starts at any place without reading the records before: fromRecords(file,
+ * 3073).then((set) => set.shuffle(key).batch(64)).
  */
 export async function fromRecords(source: ByteSource, bytes: number, options?: RecordOptions): Promise<Dataset<Uint8Array>> {
   const op = 'data.fromRecords';
@@ -67,7 +67,7 @@ async function* linesOf(blob: Blob): AsyncGenerator<string, void> {
   }
 }
 
-/** The lines of a text in UTF-8, without their ends. Going on at a place reads what comes before it again. */
+/** The lines of a UTF-8 text, without line ends. Continuing at a place reads the lines before it again. */
 export function fromLines(source: ByteSource): Dataset<string> {
   let blob: Promise<Blob> | undefined;
   return from(async function* () {

@@ -1,6 +1,6 @@
 // Bytes of a WebAssembly module: numbers read and written as the format has them.
 
-/** Reads from a place on. */
+/** Reads from an offset on. */
 export class Reader {
   readonly bytes: Uint8Array;
   at: number;
@@ -24,7 +24,7 @@ export class Reader {
     }
   }
 
-  /** Passes a number of any size, signed or not. */
+  /** Skips a number of any size, signed or not. */
   skipNumber(): void {
     while (this.byte() >= 128);
   }
@@ -43,7 +43,7 @@ export class Reader {
   }
 }
 
-/** Writes into an array that grows. */
+/** Appends to an array that grows. */
 export class Writer {
   #bytes = new Uint8Array(4096);
   #size = 0;
@@ -67,13 +67,14 @@ export class Writer {
     return this.raw([value]);
   }
 
+  /** An unsigned number in LEB128. */
   number(value: number): this {
     let rest = value;
     for (; rest >= 128; rest = Math.floor(rest / 128)) this.byte((rest % 128) | 128);
     return this.byte(rest);
   }
 
-  /** A signed number of 32 bits. */
+  /** A signed 32-bit number in LEB128. */
   signed(value: number): this {
     let rest = value | 0;
     for (; rest < -64 || rest > 63; rest >>= 7) this.byte((rest & 127) | 128);
@@ -85,7 +86,7 @@ export class Writer {
     return this.number(bytes.length).raw(bytes);
   }
 
-  /** What write writes, its size before it. */
+  /** The bytes that write appends, with their number in front. */
   sized(write: (inner: Writer) => void): this {
     const inner = new Writer();
     write(inner);

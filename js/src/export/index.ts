@@ -1,8 +1,8 @@
 // sinter/export: a compiled function, or a training step, as a WebAssembly module of its own.
 //
-// Nothing is emitted anew. The module for one thread compiles the program once more, in an instance that is thrown away,
-// and what it has then - the plan of each kernel, the code emitted for it, the functions of the core that a run can reach -
-// is the exported module: the same functions on the same memory, and so the same bits.
+// No new code is generated. The module for one thread compiles the program once more, in an instance that is thrown away.
+// The exported module is what that instance then has - the plan of each kernel, the code emitted for it, the functions of
+// the core that a run can reach: the same functions on the same memory, and so the same bits.
 //
 //   bytes of f.save(...) or step.export(...)
 //     -> instance.ts   compiled, ready to run
@@ -25,23 +25,23 @@ const OP = 'exportWasm';
 
 export interface ExportOptions {
   /**
-   * Where the values go that the program came with - tensors that the function captured, the state of a step: 'beside' the
-   * module (the default), as a file in the format safetensors, or 'inside' of it.
+   * Where to put the values saved with the program - tensors that the function captured, the state of a step: 'beside' the
+   * module (the default), in a file in the format safetensors, or 'inside' the module.
    */
   weights?: 'beside' | 'inside';
   /**
-   * Fused multiply-adds where they are faster. The module then needs an engine with relaxed SIMD, and its bits are those
-   * of a machine. Default false: the bits of init({ deterministic: true }), on every engine.
+   * Uses fused multiply-adds where they are faster. The module then needs an engine with relaxed SIMD, and its bits depend
+   * on the machine. Default false: the bits of init({ deterministic: true }), on every engine.
    */
   relaxedSimd?: boolean;
-  /** The package's file sinter.wasm, where it is not found by itself: its URL or its bytes. */
+  /** The package's file sinter.wasm, by its URL or its bytes, if it is not found by itself. */
   module?: string | Global<'URL'> | Uint8Array | ArrayBuffer;
 }
 
 export interface ExportedWasm {
-  /** The module: for `load` of sinter/standalone, or by hand. */
+  /** The module, to be loaded by `load` of sinter/standalone, or by hand. */
   wasm: Uint8Array<ArrayBuffer>;
-  /** A file in the format safetensors to go beside it; null: it needs none. */
+  /** A file in the format safetensors that belongs to it; null if it needs none. */
   weights: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -101,7 +101,7 @@ function describe(instance: Instance, parts: LoadedParts, places: { arguments: P
 
 /* ---- weights ---- */
 
-/** Values come with the state and the rates, which are first, and what was captured, which is behind all inputs. */
+/** Saved values belong to the first inputs, state and rates, and to the captured tensors, which are after all inputs. */
 const ownValues = ({ states, rates }: LoadedParts): number => (states === null ? 0 : states + rates);
 const weightInput = (parts: LoadedParts, i: number): number => (i < ownValues(parts) ? i : parts.inputs + i - ownValues(parts));
 
@@ -126,7 +126,7 @@ function readWeights(instance: Instance, parts: LoadedParts, places: readonly Pl
   });
 }
 
-/** In the format safetensors: large elements first, so that all are aligned. */
+/** A file in the format safetensors, with larger elements first, so that all are aligned. */
 function safetensors(weights: readonly Weight[]): Uint8Array<ArrayBuffer> {
   const header: Record<string, unknown> = {};
   let end = 0;
@@ -152,7 +152,7 @@ function safetensors(weights: readonly Weight[]): Uint8Array<ArrayBuffer> {
 
 const align = (address: number): number => Math.ceil(address / 64) * 64;
 
-/** The core's data, and the objects of the program, as they are. */
+/** The pieces of memory that are not zero: the core's data and the objects of the program, unchanged. */
 function memoryPieces(instance: Instance, core: Module, heap: number, objects: readonly Block[]): Piece[] {
   const begin = Math.min(...core.data.map(({ address }) => address));
   const all = [{ address: begin, size: heap - begin }, ...objects];
@@ -160,12 +160,12 @@ function memoryPieces(instance: Instance, core: Module, heap: number, objects: r
 }
 
 /**
- * A compiled function or training step as a standalone WebAssembly module: its kernels, the plan of its memory and what of
- * the library they call, without the compiler. `load` of sinter/standalone runs it, on one thread.
+ * Exports a compiled function or training step as a standalone WebAssembly module: its kernels, the plan of its memory and
+ * the parts of the library that they call, without the compiler. `load` of sinter/standalone runs it, on one thread.
  *
- * `saved` is what f.save(...args) or step.export(state, ...batch) gave. Results have the bits of a program of the package
+ * `saved`: the bytes of f.save(...args) or step.export(state, ...batch). Results have the bits of a program of the package
  * that runs with init({ deterministic: true }). Rejects with a SinterError for bytes that are no saved program, for maps,
- * sets and numbers that are not finite among the arguments, and where sinter.wasm of the package cannot be loaded.
+ * sets and numbers that are not finite among the arguments, and if sinter.wasm of the package cannot be loaded.
  */
 export async function exportWasm(saved: Uint8Array | ArrayBuffer, options?: ExportOptions): Promise<ExportedWasm> {
   const { weights = 'beside', relaxedSimd = false, module } = readOptions<ExportOptions>(OP, options, { weights: 'string', relaxedSimd: 'boolean', module: 'any' });
@@ -173,7 +173,7 @@ export async function exportWasm(saved: Uint8Array | ArrayBuffer, options?: Expo
   const program = asBytes(OP, saved);
   core ??= module === undefined ? openCore(moduleSource(false)) : null;
   const opened = module === undefined ? core! : openCore(module);
-  opened.catch(() => (core = null)); // asked for again the next time
+  opened.catch(() => (core = null)); // a failure is not kept: the next call loads it again
   const { parsed, compiled } = await opened;
   const instance = await Instance.open(parsed, compiled, relaxedSimd);
 
@@ -184,7 +184,7 @@ export async function exportWasm(saved: Uint8Array | ArrayBuffer, options?: Expo
   const values = readWeights(instance, parts, places.arguments);
   const isInside = weights === 'inside';
   const description = describe(instance, parts, places, isInside ? [] : values.map(({ name }) => name));
-  // Buffers lie over what only the compiler needs from here on.
+  // From begin on, where buffers will be, there is only what the compiler needed.
   instance.clear(begin);
   const called = instance.rehearse();
   const inside = isInside ? values.flatMap(({ place, bytes }) => pieces(bytes, place.address)) : [];

@@ -1,11 +1,11 @@
-// An instance of the module for one thread in which one program is made ready, to be taken apart afterwards:
-// wasm/standalone/standalone.h says in which steps. It never meets the page's own instance.
+// An instance of the module for one thread that makes one program ready to run, and is then taken apart; the steps are in
+// wasm/standalone/standalone.h. It is independent of the page's own instance.
 
 import { SinterError } from '../index.js';
 import type { Module } from './module.js';
 import { Writer } from './bytes.js';
 
-/** A module of emitted code, and its functions' places in the table. */
+/** A module of emitted code, and the places of its functions in the table. */
 export interface Emitted {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly first: number;
@@ -27,40 +27,40 @@ interface StandaloneExports {
   sinter_standalone_rehearse(): number;
 }
 
-/** Pages that the module is linked with at least. */
+/** Pages of memory that the module needs at least. */
 const INITIAL_PAGES = 256;
-/** It grows to what the program takes. */
+/** Most pages: memory grows to what the program takes. */
 const MOST_PAGES = 65536;
 const INSTALLED = 1;
-/** Where an sn_error has its text. */
+/** Offset in bytes of the text in an sn_error. */
 const MESSAGE = 4;
-/** Words of a place's description, SN_MAX_RANK of them dims. */
+/** Words that describe a place: address, dtype, rank and SN_MAX_RANK dims. */
 const PLACE_WORDS = 11;
 
-/** Where an argument or a result lies. */
+/** The address and type of an argument or a result. */
 export interface Place {
   address: number;
   dtype: number;
   shape: number[];
 }
 
-/** A program that is loaded. */
+/** The parts of a loaded program, in numbers of tensors. */
 export interface LoadedParts {
   arguments: number;
   inputs: number;
-  /** Null: no training step. */
+  /** How many inputs are state; null: it is no training step. */
   states: number | null;
   rates: number;
   outputs: number;
-  /** Words that pointers are followed from. */
+  /** The words from which pointers are followed to all that a run uses. */
   root: { address: number; words: number };
-  /** Behind the data of the core. */
+  /** The end of the core's data. */
   heap: number;
 }
 
 /**
- * A module with a function in the place of each of the table's, which notes that it was called and goes on to that.
- * Imports: t.functions the original table, t.seen a memory with a byte per place.
+ * Makes a module with a watcher for each place of the table: a function that notes that it was called, and calls the
+ * original one. Imports: t.functions, the original table; t.seen, a memory with a byte per place.
  */
 function watchers({ types, imported, functions, table }: Module): Uint8Array<ArrayBuffer> {
   const typeOf = (number: number): number => (number < imported.length ? imported[number]! : functions[number - imported.length]!.type);
@@ -95,7 +95,7 @@ function watchers({ types, imported, functions, table }: Module): Uint8Array<Arr
 
 export class Instance {
   readonly memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MOST_PAGES });
-  /** Blocks of the heap by their addresses. */
+  /** Sizes of the heap's blocks by their addresses. */
   readonly blocks = new Map<number, number>();
   readonly emitted: Emitted[] = [];
   readonly #core: Module;
@@ -118,12 +118,12 @@ export class Instance {
     made.#exports = instance.exports as unknown as StandaloneExports;
     made.#exports._initialize?.();
     made.#first = made.#exports.__indirect_function_table.length;
-    // Without a context there is nobody to say why.
+    // Without a context there is no error text.
     if (made.#exports.sinter_standalone_create(Number(relaxedSimd))) throw new SinterError('memory', 'exportWasm', 'there is no memory for another instance');
     return made;
   }
 
-  /** Code that is made for this program: on a page, too, an engine stops for it, since its pieces are small. */
+  /** Installs code emitted for this program: synchronously, also on a page, where engines allow that for small modules. */
   #install(address: number, size: number, first: number, count: number): number {
     const bytes = new Uint8Array(this.memory.buffer, address, size).slice();
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory: this.memory } });
@@ -176,7 +176,7 @@ export class Instance {
     };
   }
 
-  /** What goes along with the program. */
+  /** The note that was saved with the program. */
   note(): string {
     return this.text(this.#exports.sinter_standalone_note());
   }
@@ -191,7 +191,7 @@ export class Instance {
     return this.#exports.sinter_standalone_value(argument) >>> 0 || null;
   }
 
-  /** Puts all buffers of a run behind an address. */
+  /** Lays out all buffers of a run from an address on. Returns where they end, and the places of arguments and results. */
   place(address: number, parts: LoadedParts): { end: number; arguments: Place[]; outputs: Place[] } {
     this.#check(this.#exports.sinter_standalone_place(address));
     const count = parts.arguments + parts.outputs;
@@ -203,12 +203,12 @@ export class Instance {
     return { end: words[0]! >>> 0, arguments: places.slice(0, parts.arguments), outputs: places.slice(parts.arguments) };
   }
 
-  /** Makes memory from an address on zero. */
+  /** Sets memory from an address on to zero. */
   clear(address: number): void {
     new Uint8Array(this.memory.buffer).fill(0, address);
   }
 
-  /** Runs all kernels once; the places of the core's functions that they call by a pointer. */
+  /** Runs all kernels once. Returns the places in the table of the core's functions that they call by a pointer. */
   rehearse(): Set<number> {
     const table = this.#exports.__indirect_function_table;
     const functions = new WebAssembly.Table({ element: 'anyfunc', initial: this.#first });

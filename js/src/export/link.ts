@@ -1,12 +1,12 @@
-// One module of a program that is ready: the functions of the core that its run can reach, the code that was emitted for
-// it, and the memory as it is.
+// Links one module from a program that is ready to run: the functions of the core that its run can reach, the code that was
+// emitted for it, and the memory as it is.
 //
-//   functions   [ of the core, those that are called | of the emitted modules ]
+//   functions   [ those of the core that are called | those of the emitted modules ]
 //   table       the places that are called by a pointer, where they were
 //   memory      [ stack | data of the core | objects of the program | buffers ]
 //
-// Invariant: addresses, types of the core and places of the table stay what they were, so nothing in memory has to be
-// written anew. A place that nobody calls is empty: a call of it traps, and never does something else.
+// Invariant: addresses, types of the core and places in the table stay what they were, so nothing in memory has to be
+// rewritten. A place that nobody calls is empty: a call of it traps, and never does something else.
 
 import { Writer } from './bytes.js';
 import type { Emitted } from './instance.js';
@@ -29,28 +29,28 @@ export interface Piece {
 export interface Program {
   readonly core: Module;
   readonly emitted: readonly Emitted[];
-  /** Number of the function that is a run. */
+  /** Number of the core's function that does a run. */
   readonly run: number;
-  /** Places of the core's functions that are called by a pointer. */
+  /** Places in the table of the core's functions that are called by a pointer. */
   readonly called: ReadonlySet<number>;
   readonly pieces: readonly Piece[];
-  /** Bytes of memory. */
+  /** The size of the memory in bytes. */
   readonly bytes: number;
   /** Text of the section "sinter". */
   readonly description: string;
 }
 
-/** All functions of the core that these lead to, in ascending order. */
+/** The numbers of all functions of the core that run and called lead to, in ascending order. */
 function reachedFunctions({ core, run, called }: Program): number[] {
   const found = new Set<number>([run, ...[...called].map((place) => core.table.get(place)!)]);
-  // A set is walked in the order in which it grows.
+  // A loop over a set also visits what is added on the way.
   for (const number of found)
     for (const mention of core.functions[number - core.imported.length]?.mentions ?? [])
       if (mention.kind === 'function') found.add(mention.number);
   return [...found].sort((a, b) => a - b);
 }
 
-/** A body with other numbers of functions and types. */
+/** A copy of a body with other numbers of functions and types. */
 function renumbered({ bytes, mentions }: FunctionBody, functions: (number: number) => number, types: (number: number) => number): Uint8Array {
   const out = new Writer();
   let from = 0;
@@ -66,7 +66,7 @@ function renumbered({ bytes, mentions }: FunctionBody, functions: (number: numbe
 
 const limits = (out: Writer, count: number): Writer => out.byte(0).number(count);
 
-/** Runs of places that follow each other. */
+/** Groups the table into runs of consecutive places. */
 function runsOf(table: readonly (readonly [place: number, number: number])[]): { first: number; numbers: number[] }[] {
   const runs: { first: number; numbers: number[] }[] = [];
   for (const [place, number] of [...table].sort(([a], [b]) => a - b)) {
@@ -89,7 +89,7 @@ export function link(program: Program): Uint8Array<ArrayBuffer> {
   const newNumber = new Map(kept.map((number, i) => [number, i]));
   for (const number of kept) {
     const body = core.functions[number - core.imported.length];
-    // What the host would do, no run asks for: the clock, messages.
+    // A run never calls the functions of the host: the clock, messages.
     if (!body) functions.push({ type: core.imported[number]!, bytes: UNREACHABLE });
     else functions.push({ type: body.type, bytes: renumbered(body, (n) => newNumber.get(n)!, (n) => n) });
   }

@@ -1,6 +1,6 @@
-// A WebAssembly module taken apart: its types, functions and what they call, as far as linking needs them. It reads the
-// modules that the package's build and src/jit make, and no others: one table, one memory, functions and globals of their
-// own.
+// Reads a WebAssembly module as far as linking needs it: its types, its functions, and what they call. It reads the modules
+// that the package's build and src/jit make, and no others: they have one table, one memory, and their own functions and
+// globals.
 
 import { Reader } from './bytes.js';
 
@@ -8,15 +8,15 @@ import { Reader } from './bytes.js';
 export interface FunctionType {
   readonly key: string;
   readonly bytes: Uint8Array;
-  /** Of its parameters. */
+  /** The number of its parameters. */
   readonly parameters: number;
 }
 
-/** A place in a body with the number of a function or a type, `length` bytes long. */
+/** A mention of a function or a type in a body: `length` bytes from `at` on hold its number. */
 export interface Mention {
   readonly at: number;
   readonly length: number;
-  /** A type that a block has is written as a signed number. */
+  /** 'block': the type of a block, which is written as a signed number. */
   readonly kind: 'function' | 'type' | 'block';
   readonly number: number;
 }
@@ -33,20 +33,20 @@ export interface Module {
   /** Types of the imported functions, which are numbered first. */
   readonly imported: readonly number[];
   readonly functions: readonly FunctionBody[];
-  /** The section as it is. */
+  /** The bytes of the section of globals. */
   readonly globals: Uint8Array | null;
   readonly exports: ReadonlyMap<string, number>;
-  /** Per place of the function table, which function lies there. */
+  /** Places in the function table -> numbers of the functions there. */
   readonly table: ReadonlyMap<number, number>;
-  /** Where data lie at first. */
+  /** Address and size of the initial data. */
   readonly data: readonly { readonly address: number; readonly size: number }[];
 }
 
-/** Instructions by what follows their byte; all others have nothing. */
+/** Opcodes that one number follows; those that are not handled below have no operands. */
 const NUMBER = new Set([0x0c, 0x0d, 0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x3f, 0x40, 0x41, 0x42, 0xd0]);
 const isMemory = (op: number): boolean => op >= 0x28 && op <= 0x3e;
 
-/** Bytes behind the number of a vector instruction: a place in memory, a lane, or all of a constant. */
+/** Skips what follows the number of a vector instruction: a place in memory, a lane, or the bytes of a constant. */
 function skipVector(read: Reader): void {
   const op = read.number();
   const lane = op >= 84 && op <= 91;
@@ -58,7 +58,7 @@ function skipVector(read: Reader): void {
   if (lane || (op >= 21 && op <= 34)) read.byte();
 }
 
-/** Numbers behind that of an instruction of bulk memory. */
+/** How many numbers follow that of an instruction of bulk memory. */
 const BULK: Readonly<Record<number, number>> = { 8: 2, 9: 1, 10: 2, 11: 1, 12: 2, 13: 1, 14: 2, 15: 1, 16: 1, 17: 1 };
 
 /** Finds all mentions in a body. */
@@ -106,7 +106,7 @@ function readType(read: Reader): FunctionType {
   return { key: bytes.join(), bytes, parameters };
 }
 
-/** Reads an import; the type of a function. */
+/** Reads an import. Returns the number of its type if it is a function, else null. */
 function readImport(read: Reader): number | null {
   read.text();
   read.text();
@@ -119,7 +119,7 @@ function readImport(read: Reader): number | null {
   return null;
 }
 
-/** An address as constant expressions have it. */
+/** Reads an address from a constant expression. */
 function readAddress(read: Reader): number {
   read.byte();
   let value = 0;

@@ -1,12 +1,12 @@
-// Which objects of the heap a run can reach: those that pointers lead to from the root, a word at a time. A number that
-// looks like a pointer keeps one object too many, never one too few.
+// Finds the objects of the heap that a run can reach, by following pointers from the root, a word at a time. A number that
+// only looks like a pointer keeps an object too many, but none is ever missed.
 
 export interface Block {
   address: number;
   size: number;
 }
 
-/** The largest beginning at most this, or -1. */
+/** The index of the largest begin that is at most address, or -1. */
 function last(begins: readonly number[], address: number): number {
   let low = 0;
   let high = begins.length;
@@ -18,7 +18,7 @@ function last(begins: readonly number[], address: number): number {
   return low - 1;
 }
 
-/** The blocks, of these, that are reached from the words at root, by their addresses; pointers may point into a block. */
+/** The blocks that are reached from the words at root, by ascending addresses; a pointer may point into a block. */
 export function reached(memory: WebAssembly.Memory, blocks: ReadonlyMap<number, number>, root: { address: number; words: number }): Block[] {
   const all = [...blocks].map(([address, size]) => ({ address, size })).sort((a, b) => a.address - b.address);
   const begins = all.map(({ address }) => address);
@@ -37,7 +37,7 @@ export function reached(memory: WebAssembly.Memory, blocks: ReadonlyMap<number, 
   return [...found].sort((a, b) => a.address - b.address);
 }
 
-/** Bytes that are not 0, in pieces; between two lie at least so many zeros as a piece of its own costs. */
+/** The pieces of bytes that are not all 0. They are apart by more than GAP zeros, about the cost of a piece of its own. */
 export function pieces(bytes: Uint8Array, address: number): { address: number; bytes: Uint8Array }[] {
   const GAP = 16;
   const out: { address: number; bytes: Uint8Array }[] = [];

@@ -1,4 +1,4 @@
-// The trees of arguments and results as the loader of an exported module reads them (description.ts).
+// Trees of arguments and results in the form that the loader of an exported module reads (description.ts).
 
 import { UnsupportedError } from '../index.js';
 import type { Plain } from '../savedtree.js';
@@ -23,7 +23,7 @@ function valueText([kind, text = '']: NonNullable<Plain['value']>): string {
   return JSON.stringify(value) ?? '';
 }
 
-/** A saved tree, its tensors numbered by next. */
+/** Converts a saved tree; next gives the numbers of its tensors. */
 export function loaderTree(tree: Plain, next: () => number): LoaderTree {
   const items = (): LoaderTree[] => tree.items!.map((item) => loaderTree(item, next));
   if (tree.kind === 'tensor') return next();
@@ -33,5 +33,5 @@ export function loaderTree(tree: Plain, next: () => number): LoaderTree {
   throw unsupported(`a ${tree.kind === 'map' ? 'Map' : 'Set'}`);
 }
 
-/** A tree of n tensors side by side, of a program that was saved in C and has none of its own. */
+/** A list of tensors: the tree of a program that was saved in C and has none. */
 export const plainList = (count: number): Plain => ({ kind: 'array', items: Array.from({ length: count }, () => ({ kind: 'tensor' })) });

@@ -1,5 +1,5 @@
-// xxHash32 (Y. Collet, https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md): a checksum that notices every change of
-// a single bit, as each of its steps can be undone.
+// xxHash32 (Y. Collet, https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md): a checksum that detects every change of a
+// single bit, since each of its steps can be inverted.
 
 const P1 = 0x9e3779b1;
 const P2 = 0x85ebca77;

@@ -1,20 +1,20 @@
-// The elements of tensors from the core's memory into a file, block by block: whoever copies may do something else
+// Copies the elements of tensors from the core's memory into a file, block by block: the caller may do something else
 // between two blocks. It runs in a worker as well (worker.ts), so it knows addresses only.
 
 import { checksum } from './checksum.js';
 
-/** A copy of so many bytes, or their checksum, takes less than a millisecond. */
+/** Bytes of a block: to copy it, or to compute its checksum, takes less than a millisecond. */
 const BLOCK = 2 ** 20;
 
 /** A file that is to be made. */
 export interface Copy {
-  /** What comes before the elements. */
+  /** The bytes before the elements. */
   head: Uint8Array;
   size: number;
   pieces: { from: number; to: number; bytes: number }[];
 }
 
-/** Where the eight digits of the two checksums are in the header of a state, and then its generation. */
+/** Offsets in a state's file of the eight digits of each of its two checksums, and of its generation: all in the header. */
 const FIRST = '{"__metadata__":{"checksum":"';
 const HEAD_AT = 8 + FIRST.length;
 const DATA_AT = HEAD_AT + 8 + '","data":"'.length;
@@ -23,7 +23,7 @@ export const NO_CHECKSUMS = { checksum: '00000000', data: '00000000' };
 
 const digits = (hash: number): Uint8Array => new TextEncoder().encode(hash.toString(16).padStart(8, '0'));
 
-/** The checksum of elements; each block's goes into that of the next. */
+/** The checksum of elements, in steps of a block; each block's is the seed of the next. */
 function* hashed(data: Uint8Array): Generator<void, number> {
   let hash = 0;
   for (let at = 0; at < data.length; at += BLOCK) {
@@ -33,7 +33,7 @@ function* hashed(data: Uint8Array): Generator<void, number> {
   return hash;
 }
 
-/** The end of a generator that is not to pause. */
+/** Runs a generator to its end without a pause, and returns its result. */
 export function atOnce<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -41,7 +41,7 @@ export function atOnce<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** Writes into a header the checksum of all else in it. */
+/** Writes into a header the checksum of everything else in it. */
 export function sealHead(head: Uint8Array): void {
   head.fill(0x30, HEAD_AT, HEAD_AT + 8);
   head.set(digits(checksum(head)), HEAD_AT);
@@ -55,7 +55,7 @@ export function isIntact(bytes: Uint8Array, headBytes: number): boolean {
   return head.every((byte, i) => byte === bytes[i]);
 }
 
-/** Makes the file in bytes, without checksums, or with those of a state. */
+/** Writes the file into bytes, block by block; isState: with the checksums of a state. */
 export function* copied({ head, pieces }: Copy, memory: WebAssembly.Memory, bytes: Uint8Array, isState: boolean): Generator<void, void> {
   bytes.set(head);
   for (const { from, to, bytes: count } of pieces) {

@@ -1,6 +1,7 @@
-// Elements as files have them: bytes, the lowest first, row-major.
+// Elements as files have them: little-endian bytes, row-major.
 //
-// A file is not trusted. Its elements are counted before memory is asked for, and what a dtype cannot hold is refused.
+// A file is not trusted: its elements are counted before memory is asked for, and values that a dtype cannot hold are
+// refused.
 
 import { sizeOf } from '../axes.js';
 import { shown } from '../check.js';
@@ -11,7 +12,7 @@ import { runtime } from '../runtime/runtime.js';
 import { makeMeta, wrap, type Tensor } from '../tensor.js';
 import { allocate, checkShape, lookInto } from '../upload.js';
 
-/** Integers that files have and tensors have not: their arrays. */
+/** Integer dtypes that files have and tensors do not: their typed arrays. */
 const WIDE = { int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array };
 
 /** A dtype of a file. */
@@ -19,8 +20,8 @@ export type StoredDType = DType | keyof typeof WIDE;
 
 export interface DecodeOptions {
   /**
-   * Makes int32 of elements of int16, uint16, uint32, int64 and uint64, which are refused otherwise; a number that
-   * int32 does not hold is an error all the same. Default false.
+   * Converts int16, uint16, uint32, int64 and uint64 to int32; otherwise they are refused. A number that int32 does not
+   * hold is always an error. Default false.
    */
   convert?: boolean;
 }
@@ -32,10 +33,10 @@ const arrayOf = (dtype: StoredDType) => (dtype in WIDE ? WIDE[dtype as keyof typ
 /** Bytes of an element. */
 export const itemBytes = (dtype: StoredDType): number => arrayOf(dtype).BYTES_PER_ELEMENT;
 
-/** What is wrong with a file. */
+/** The error for a damaged file. */
 export const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
 
-/** The bytes of an argument, in its own memory. */
+/** The bytes of an argument, as a view of its memory. */
 export function asBytes(op: string, given: unknown): Uint8Array {
   if (ArrayBuffer.isView(given)) return lookInto(op, given, () => new Uint8Array(given.buffer, given.byteOffset, given.byteLength));
   if (given instanceof ArrayBuffer) return lookInto(op, given, () => new Uint8Array(given));
@@ -60,7 +61,7 @@ export function bytesOf(t: Tensor, op: string): Uint8Array {
   return new Uint8Array(rt.memory.buffer, at, t.size * itemBytes(t.dtype));
 }
 
-/** The elements of a shape, or null where they are more than can be counted. */
+/** The number of elements of a shape, or null if it is too large to be counted. */
 export function countElements(shape: readonly number[]): number | null {
   let count = 1;
   for (const size of shape) {
@@ -70,7 +71,7 @@ export function countElements(shape: readonly number[]): number | null {
   return count;
 }
 
-/** Refuses what fromBytes would refuse without having looked at the elements. */
+/** Refuses dtypes and shapes that fromBytes would refuse, without looking at the elements. */
 export function checkStored(op: string, what: string, dtype: StoredDType, shape: readonly number[], convert: boolean): void {
   checkShape(op, shape);
   if (convert || (DTYPES as readonly string[]).includes(dtype)) return;
@@ -79,14 +80,14 @@ export function checkStored(op: string, what: string, dtype: StoredDType, shape:
   });
 }
 
-/** A tensor of elements as a file has them; as many as the shape says. */
+/** Makes a tensor from the bytes of its elements, as many as the shape says. what: its name in errors. */
 export function fromBytes(op: string, what: string, dtype: StoredDType, shape: readonly number[], bytes: Uint8Array): Tensor {
   if (dtype in WIDE) return narrowed(op, what, dtype as keyof typeof WIDE, shape, bytes);
   if (dtype === 'bool') checkBools(op, what, bytes);
   return filled(dtype as DType, shape, ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).set(bytes));
 }
 
-/** A tensor whose elements write puts where they stay. */
+/** Makes a tensor whose elements write puts into the core's memory. */
 export function filled(dtype: DType, shape: readonly number[], write: (elements: Elements) => void): Tensor {
   const meta = makeMeta(dtype, shape);
   return wrap(allocate(runtime(), meta, write), meta);
@@ -98,7 +99,7 @@ function checkBools(op: string, what: string, bytes: Uint8Array): void {
 }
 
 function narrowed(op: string, what: string, dtype: keyof typeof WIDE, shape: readonly number[], bytes: Uint8Array): Tensor {
-  // A copy, since arrays of wide elements begin at multiples of their size.
+  // A copy, since a typed array has to begin at a multiple of its element size.
   const values = new WIDE[dtype](bytes.slice().buffer);
   const out = new Int32Array(sizeOf(shape));
   for (let i = 0; i < out.length; i++) {

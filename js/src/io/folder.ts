@@ -1,4 +1,4 @@
-// Files that outlive a visit: in a page those of its origin's private file system, in Node those of a folder.
+// Files that outlive a visit: in a page in the private file system of its origin, in Node in a folder.
 
 import { UnsupportedError } from '../errors.js';
 import { nodeModule } from '../runtime/environment.js';
@@ -6,7 +6,7 @@ import { nodeFiles, writeThrough } from './sources.js';
 
 /** A folder of small files. */
 export interface Folder {
-  /** Null where there is none. */
+  /** The bytes of a file; null if there is none of this name. */
   read(name: string): Promise<Uint8Array | null>;
   write(name: string, bytes: Uint8Array): Promise<void>;
 }
@@ -24,7 +24,7 @@ async function openNode(op: string, path: string): Promise<Folder> {
   };
 }
 
-/** Files of workers, which write in place; not in every list of a browser's types. */
+/** A file handle of workers, which writes in place; some versions of TypeScript's browser types do not have it. */
 interface SyncHandle {
   truncate(size: number): void;
   write(bytes: Uint8Array, options: { at: number }): number;
@@ -74,6 +74,6 @@ async function openPage(op: string, path: string): Promise<Folder> {
   };
 }
 
-/** The folder of this name in a page, or path in Node, made where there is none. */
+/** The folder of this name in a page, or at this path in Node; it is made if there is none. */
 export const openFolder = (op: string, place: string): Promise<Folder> =>
   nodeModule('node:fs/promises') ? openNode(op, place) : openPage(op, place);

@@ -1,5 +1,5 @@
-// sn.io: tensors and training states as files. Every function takes or gives bytes; what reads untrusted bytes checks
-// all that the format says before it makes a tensor.
+// sn.io: tensors and training states as files. Functions that read untrusted bytes check all that the format says before
+// they make a tensor.
 
 export * as safetensors from './safetensors.js';
 export * as npy from './npy.js';

@@ -12,8 +12,8 @@ import { tensorPaths } from './paths.js';
 import { readEntries, unpack, writeArchive } from './zip.js';
 
 /**
- * The tensors of a tree as an archive in the format npz, stored as they are, like numpy.savez. Their names are their
- * places in the tree, joined by dots. Computes what is lazy.
+ * The tensors of a tree as an archive in the format npz, not compressed, like numpy.savez. Their names are their paths in
+ * the tree, joined by dots. Computes what is lazy.
  */
 export function encode(tree: unknown): Uint8Array<ArrayBuffer> {
   const op = 'npz.encode';
@@ -23,8 +23,8 @@ export function encode(tree: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The tensors of an archive in the format npz by their names, stored or deflated. What an engine unpacks with works
- * asynchronously, so this does, too. An archive that is damaged, or lies, is a SinterError.
+ * The tensors of an archive in the format npz by their names; its files may be stored or deflated. It is async since the
+ * engine's decompression is. Rejects with a SinterError for an archive that is damaged.
  */
 export async function decode(bytes: Uint8Array | ArrayBuffer, options?: DecodeOptions): Promise<Record<string, Tensor>> {
   const op = 'npz.decode';

@@ -7,7 +7,7 @@ import { tidy } from '../scope.js';
 import { Tensor } from '../tensor.js';
 import { bytesOf, checkStored, countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
-/** numpy's names, without the order of the bytes. */
+/** numpy's names of dtypes, without the byte order. */
 const DTYPES: Readonly<Record<string, StoredDType>> = {
   f4: 'float32',
   f8: 'float64',
@@ -24,7 +24,7 @@ const DTYPES: Readonly<Record<string, StoredDType>> = {
 };
 
 const MAGIC = '\x93NUMPY';
-/** What numpy reads of a file that it does not trust. */
+/** Longest header that numpy reads from a file that it does not trust. */
 const MOST_HEADER_BYTES = 10_000;
 
 /** A tensor as a file, version 1.0. Computes what is lazy. */
@@ -51,7 +51,7 @@ interface Header {
   shape: number[];
 }
 
-/** The dict of a header: three keys in any order, each once. */
+/** Parses the dict of a header: three keys in any order, each once. */
 function parseHeader(op: string, text: string): Header {
   const entry = /\s*'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\(\s*(?:\d{1,15}L?\s*(?:,\s*|(?=\))))*\))\s*(,|(?=\}))/y;
   const found = new Map<string, string>();
@@ -70,7 +70,7 @@ function parseHeader(op: string, text: string): Header {
   return { descr: descr.slice(1, -1), isFortran: fortran === 'True', shape: (shape.match(/\d+/g) ?? []).map(Number) };
 }
 
-/** The dtype of numpy's name, and whether its bytes come highest first. */
+/** The dtype of numpy's name, and whether it is big-endian. */
 function readDescr(op: string, descr: string): { dtype: StoredDType; isSwapped: boolean } {
   const [, order, name = ''] = /^([<>|=])(\w+)$/.exec(descr) ?? [];
   if (name.startsWith('O')) throw new UnsupportedError(op, 'pickled objects are never read', { hint: 'they can run any code' });
@@ -78,7 +78,7 @@ function readDescr(op: string, descr: string): { dtype: StoredDType; isSwapped: 
   return { dtype: DTYPES[name]!, isSwapped: order === '>' };
 }
 
-/** Elements with their bytes in the other order. */
+/** A copy of elements with their bytes in the opposite order. */
 function swapped(bytes: Uint8Array, item: number): Uint8Array {
   const out = bytes.slice();
   for (let at = 0; at < out.length; at += item) for (let i = 0; i < item; i++) out[at + i] = bytes[at + item - 1 - i]!;
@@ -99,7 +99,7 @@ function findHeader(op: string, bytes: Uint8Array): [begin: number, end: number]
   return [begin, begin + length];
 }
 
-/** The tensor of a file that is called what in messages of op. */
+/** The tensor of a file; what: its name in errors of op. */
 export function decodeArray(op: string, what: string, bytes: Uint8Array, convert: boolean): Tensor {
   const [begin, end] = findHeader(op, bytes);
   const text = Array.from(bytes.subarray(begin, end), (byte) => String.fromCharCode(byte)).join('');

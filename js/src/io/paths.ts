@@ -1,10 +1,10 @@
-// What the leaves of a tree are called in files: the keys and numbers that lead to them, joined by dots.
+// The names of a tree's leaves in files: the keys and numbers that lead to them, joined by dots.
 
 import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
 import type { TreeShape } from '../pytree.js';
 
-/** Tensors and values of a tree in its order, each with its path. */
+/** Tensors and static values of a tree in its order, each with its path. */
 export function leafPaths(node: TreeShape, path = ''): { path: string; leaf: TreeShape }[] {
   if (!('items' in node)) return [{ path, leaf: node }];
   return node.items.flatMap((item, i) => {
@@ -13,7 +13,7 @@ export function leafPaths(node: TreeShape, path = ''): { path: string; leaf: Tre
   });
 }
 
-/** The names of a tree's tensors, each another one. */
+/** The names of a tree's tensors; throws if two are equal. */
 export function tensorPaths(op: string, shape: TreeShape): string[] {
   const names = leafPaths(shape).flatMap(({ path, leaf }) => (leaf.kind === 'tensor' ? [path] : []));
   const seen = new Set<string>();

@@ -11,7 +11,7 @@ import { tensorPaths } from './paths.js';
 import { METADATA, fill, layOut, readHeader, readTensor, type Metadata } from './tensorfile.js';
 
 export interface EncodeOptions {
-  /** Texts that go along. */
+  /** Texts to store along with the tensors. */
   metadata?: Metadata;
 }
 
@@ -21,7 +21,7 @@ function checkMetadata(op: string, metadata: unknown): void {
 }
 
 /**
- * The tensors of a tree as a file in the format safetensors. Their names are their places in the tree, joined by dots:
+ * The tensors of a tree as a file in the format safetensors. Their names are their paths in the tree, joined by dots:
  * encode({ layers: [{ weight }] }) has 'layers.0.weight'. Computes what is lazy.
  */
 export function encode(tree: unknown, options?: EncodeOptions): Uint8Array<ArrayBuffer> {
@@ -35,8 +35,8 @@ export function encode(tree: unknown, options?: EncodeOptions): Uint8Array<Array
 }
 
 /**
- * The tensors of a file in the format safetensors by their names, and the texts that went along. A file that breaks a
- * rule of the format is a SinterError.
+ * The tensors of a file in the format safetensors by their names, and the texts stored with them. Throws a SinterError for
+ * a file that breaks a rule of the format.
  */
 export function decode(
   bytes: Uint8Array | ArrayBuffer,

@@ -1,8 +1,8 @@
-// Where training states survive: two slots that are written in turn, in a page two files of its origin's private file
-// system, in Node two files in a folder.
+// Slots keep training states beyond a crash or a closed page: two files that are written in turn, in a page in the private
+// file system of its origin, in Node in a folder.
 //
-// Invariant: the slot with the newest whole state is never written to. Whoever is ended while writing, or finds the
-// disk full, leaves it; which one that is follows from the generation and the checksums in each.
+// Invariant: the slot with the newest whole state is never written to. A process that ends while it writes, or finds the
+// disk full, leaves that state intact; which slot has it follows from the generations and the checksums.
 
 import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
@@ -16,15 +16,16 @@ const WRITE = 'slots.write';
 const NAMES = ['a.safetensors', 'b.safetensors'] as const;
 
 export interface Slots {
-  /** Saves a tree, as saveState; without blocking a page. The state may be used up by a step meanwhile. */
+  /** Saves a tree, as saveState, but without blocking a page. A step may use up the state meanwhile. */
   save(state: unknown): Promise<void>;
-  /** Saves what saveState or snapshot gave. The bytes are the slots' until that is done. */
+  /** Saves bytes that saveState or snapshot gave. The slots own the bytes until that is done, and write a generation
+   *  into them. */
   write(bytes: Uint8Array): Promise<void>;
-  /** The tree saved last, as loadState; null where nothing was saved yet. */
+  /** The tree saved last, as loadState gives it; null if nothing was saved yet. */
   load<T = unknown>(like?: T, options?: LoadStateOptions): Promise<T | null>;
 }
 
-/** The generation of a slot's bytes, -1 where they are no whole state. */
+/** The generation of a slot's bytes; -1 if they are no whole state. */
 function generationOf(op: string, bytes: Uint8Array | null): number {
   try {
     return bytes ? readState(op, bytes).generation : -1;
@@ -35,7 +36,7 @@ function generationOf(op: string, bytes: Uint8Array | null): number {
 
 class TwoSlots implements Slots {
   readonly #folder: Folder;
-  /** Of the newest whole state, and its slot; -1 where there is none. */
+  /** The generation of the newest whole state, -1 if there is none; and its slot. */
   #generation = -1;
   #newest = 1;
   /** Settles when nothing is being written. */
@@ -45,7 +46,7 @@ class TwoSlots implements Slots {
     this.#folder = folder;
   }
 
-  /** Runs f when what came before has ended. */
+  /** Runs f when all earlier calls have ended. */
   #inTurn<T>(op: string, f: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(f).catch((cause: unknown) => {
       throw storageError(op, cause);
@@ -54,7 +55,7 @@ class TwoSlots implements Slots {
     return turn;
   }
 
-  /** The newest whole state, which is found anew: others may have written. */
+  /** The newest whole state. It is looked for anew, since other processes may have written. */
   async #find(op: string): Promise<Uint8Array | null> {
     let found: Uint8Array | null = null;
     this.#generation = -1;
@@ -69,7 +70,7 @@ class TwoSlots implements Slots {
 
   async save(state: unknown): Promise<void> {
     const taken = snapshot(state);
-    taken.catch(() => {}); // it may fail while others are still being written
+    taken.catch(() => {}); // it may fail while earlier saves are still being written; #put reports that
     await this.#put(taken);
   }
 
@@ -79,7 +80,7 @@ class TwoSlots implements Slots {
     await this.#put(bytes);
   }
 
-  /** Turns are in the order of the calls, however long it takes until bytes are there. */
+  /** Writes bytes once they are there. Writes are in the order of the calls, however long each one's bytes take. */
   async #put(coming: Uint8Array | Promise<Uint8Array>): Promise<void> {
     await this.#inTurn(WRITE, async () => {
       const bytes = await coming;
@@ -102,9 +103,9 @@ class TwoSlots implements Slots {
 }
 
 /**
- * Two slots in which training states survive: in a page under a name in its private file system, in Node in a folder.
- * Each save goes to the older one, so that a tab closed while it writes, or a full disk, leaves the last state whole.
- * One place has one writer at a time.
+ * Opens two slots that keep training states: in a page under a name in its private file system, in Node in a folder. Each
+ * save goes to the older one, so that a tab closed while it writes, or a full disk, leaves the last state intact. Only one
+ * writer may use a place at a time.
  */
 export async function openSlots(place: string): Promise<Slots> {
   const op = 'openSlots';

@@ -1,7 +1,8 @@
-// A state's bytes without blocking the caller's thread: where memory is shared, a worker of its own copies them out and
-// computes their checksum; elsewhere this thread does, for a few milliseconds in a turn of its event loop.
+// Makes a state's bytes without blocking the caller's thread: where memory is shared, an extra worker copies them and
+// computes their checksums; elsewhere this thread does, for a few milliseconds in each turn of its event loop.
 //
-// The tensors are held while they are copied: a step may use up the state meanwhile, and then leaves it where it is.
+// The tensors are held while they are copied: a step that uses up the state meanwhile finds their memory shared, and leaves
+// it alone.
 
 import { evaluateAsync } from '../core.js';
 import { runtime, type Runtime } from '../runtime/runtime.js';
@@ -13,7 +14,7 @@ import { makeBytes } from './elements.js';
 import { layOutState } from './state.js';
 import { copyOf } from './tensorfile.js';
 
-/** Most of a turn that copying takes. */
+/** Milliseconds that copying takes of a turn at most. */
 const SLICE_MS = 8;
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -47,9 +48,8 @@ const copyInWorker = (rt: Runtime, copy: Copy): Promise<Bytes> =>
   });
 
 /**
- * As saveState, also of what lies on another device, and without blocking a page: a worker copies the bytes out of the
- * core's memory, or where there are no threads this thread does in short slices. The state may be used up by a step
- * meanwhile.
+ * As saveState, but without blocking a page, and also for tensors on another device: a worker copies the bytes from the
+ * core's memory, or without threads this thread does so in short slices. A step may use up the state meanwhile.
  */
 export async function snapshot(state: unknown): Promise<Bytes> {
   const op = 'snapshot';

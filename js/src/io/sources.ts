@@ -1,4 +1,4 @@
-// Bytes from where users have them: buffers, Blobs, Responses, and in Node files, which can also be written.
+// Reads bytes from where users have them: buffers, Blobs, Responses, and in Node files, which can be written as well.
 
 import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
@@ -9,7 +9,7 @@ import { asBytes, makeBytes } from './elements.js';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Where bytes come from: a string or a URL is a file, in Node only. */
+/** A source of bytes; a string or a URL is a file, in Node only. */
 export type ByteSource = ArrayBuffer | ArrayBufferView | string | Global<'URL'> | Global<'Blob'> | Global<'Response'>;
 
 export interface ReadOptions {
@@ -17,18 +17,18 @@ export interface ReadOptions {
   onProgress?: (progress: { loaded: number; total: number | null }) => void;
 }
 
-/** What went wrong with a file, a disk or a network. */
+/** The error for a failure of a file, a disk or a network. */
 export const storageError = (op: string, cause: unknown): SinterError =>
   cause instanceof SinterError ? cause : new SinterError('storage', op, String(cause), { cause });
 
-/** A file's path or URL, where there are files. */
+/** Node's functions on files; throws where there are no files. */
 export function nodeFiles(op: string) {
   const files = nodeModule('node:fs/promises');
   if (files) return files;
   throw new SinterError('argument', op, 'there are no files here', { hint: 'read(await fetch(url)), or read(blob) of an input element' });
 }
 
-/** The bytes of a stream; total: as far as it is known. */
+/** The bytes of a stream; total: how many there will be, or null. */
 async function readStream(op: string, stream: ReadableStream<Uint8Array>, total: number | null, onProgress: ReadOptions['onProgress']): Promise<Bytes> {
   const parts: Uint8Array[] = [];
   let loaded = 0;
@@ -50,14 +50,14 @@ async function readStream(op: string, stream: ReadableStream<Uint8Array>, total:
 async function readResponse(op: string, response: Response, onProgress: ReadOptions['onProgress']): Promise<Bytes> {
   const { ok, status, url, headers, body } = response;
   if (!ok) throw new SinterError('storage', op, `the server answered ${status} for ${url || 'the request'}`);
-  // Of a packed body the header tells the packed length.
+  // The header gives the packed length of a compressed body.
   const length = headers.get('content-encoding') ? null : headers.get('content-length');
   return body ? readStream(op, body, length === null ? null : Number(length), onProgress) : makeBytes(op, 0);
 }
 
 /**
- * The bytes of a source: `sn.io.read(await fetch(url), { onProgress })`, `sn.io.read(file)` of an input element, in
- * Node `sn.io.read('model.safetensors')`. Bytes are taken as they are, without a copy.
+ * The bytes of a source: `sn.io.read(await fetch(url), { onProgress })`, `sn.io.read(file)` of an input element, in Node
+ * `sn.io.read('model.safetensors')`. Bytes that are given as such are not copied.
  */
 export async function read(source: ByteSource, options?: ReadOptions): Promise<Uint8Array> {
   const op = 'io.read';
@@ -73,7 +73,7 @@ export async function read(source: ByteSource, options?: ReadOptions): Promise<U
   throw new SinterError('argument', op, `expected a Response, a Blob, bytes or a path, not ${shown(source)}`);
 }
 
-/** Writes a file, in Node: whoever reads it meanwhile, or after a crash, finds the old bytes or the new ones. */
+/** Writes a file, in Node only: whoever reads it meanwhile, or after a crash, finds either the old bytes or the new ones. */
 export async function write(path: string | Global<'URL'>, bytes: Uint8Array | ArrayBuffer): Promise<void> {
   const op = 'io.write';
   const files = nodeFiles(op);
@@ -88,7 +88,7 @@ export async function write(path: string | Global<'URL'>, bytes: Uint8Array | Ar
   }
 }
 
-/** Writes a file and waits until a disk has it. */
+/** Writes a file, and waits until it is on the disk. */
 export async function writeThrough({ open }: ReturnType<typeof nodeFiles>, path: string | URL, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'w');
   try {

@@ -1,8 +1,7 @@
-// Whole trees as bytes: saveState and loadState. A file is one of safetensors, whose metadata has what its tensors
-// alone do not say: the tree with its other values, a generation, and two checksums, of the elements and of the
-// header.
+// Whole trees as bytes: saveState and loadState. The file is in the format safetensors; its metadata has what the tensors
+// alone do not say: the tree with its other values, a generation, and two checksums, of the elements and of the header.
 //
-// Invariant: the checksums come first in the metadata, so that their place is known (copying.ts). loadState makes no
+// Invariant: the checksums come first in the metadata, so that their offsets are fixed (copying.ts). loadState makes no
 // tensor before all of the file has been checked.
 
 import { shown } from '../check.js';
@@ -23,7 +22,7 @@ const GENERATION_DIGITS = 12;
 
 /* ---- writing ---- */
 
-/** Instances of classes as plain objects, which loadState's `like` makes instances again. */
+/** A shape with plain objects in the place of instances; loadState's `like` turns them into instances again. */
 function plain(node: TreeShape): TreeShape {
   if (!('items' in node)) return node;
   const items = node.items.map(plain);
@@ -32,7 +31,7 @@ function plain(node: TreeShape): TreeShape {
 
 const generationText = (generation: number): string => String(generation).padStart(GENERATION_DIGITS, '0');
 
-/** A state's file without its elements and its checksums. */
+/** The layout of a state's file; its elements and checksums are still to be written. */
 export function layOutState(op: string, state: unknown): Layout {
   const { tensors, shape } = flatten(state, op);
   const tree = JSON.stringify(saveTree(op, plain(shape)));
@@ -40,7 +39,7 @@ export function layOutState(op: string, state: unknown): Layout {
   return layOut(tensorPaths(op, shape), tensors, metadata);
 }
 
-/** Makes the bytes of a state those of a generation. */
+/** Writes a generation into the bytes of a state. */
 export function setGeneration(bytes: Uint8Array, generation: number): void {
   const head = bytes.subarray(0, headBytesOf(bytes));
   head.set(new TextEncoder().encode(generationText(generation)), GENERATION_AT);
@@ -48,9 +47,8 @@ export function setGeneration(bytes: Uint8Array, generation: number): void {
 }
 
 /**
- * A tree as bytes: a training state, parameters, a place in the data, anything of tensors in arrays, plain objects,
- * Maps and Sets, with numbers and other values beside them. Any reader of safetensors can read the tensors. Computes
- * what is lazy.
+ * A tree as bytes: a training state, parameters, a place in the data, or any other arrays, plain objects, Maps and Sets of
+ * tensors, numbers and other values. Any reader of safetensors can read the tensors. Computes what is lazy.
  */
 export function saveState(state: unknown): Uint8Array<ArrayBuffer> {
   return fill('saveState', layOutState('saveState', state), true);
@@ -59,19 +57,20 @@ export function saveState(state: unknown): Uint8Array<ArrayBuffer> {
 /* ---- reading ---- */
 
 export interface StateReport {
-  /** Places in `like` that the file has not: they keep the values of `like`. */
+  /** Paths in `like` that the file does not have: they keep the values of `like`. */
   missing: string[];
-  /** Places in the file that `like` has not. */
+  /** Paths in the file that `like` does not have. */
   unexpected: string[];
-  /** Of another shape or dtype than in `like`, whose values they keep: 'layers.0.weight: float32 (2, 3), expected
-   *  float32 (3, 2)'. */
+  /** Tensors of another shape or dtype than in `like`, whose values they keep: 'layers.0.weight: float32 (2, 3),
+   *  expected float32 (3, 2)'. */
   differing: string[];
 }
 
 export interface LoadStateOptions {
-  /** Whether all has to be where `like` has it; default true. Otherwise what fits is loaded, the rest is reported. */
+  /** Whether file and `like` must have the same tensors and values; default true. Otherwise what fits is loaded, and the
+   *  rest reported. */
   strict?: boolean;
-  /** Gets what did not fit where strict is false; by default a warning is written to the console. */
+  /** Gets what did not fit, if strict is false; by default a warning is written to the console. */
   onReport?: (report: StateReport) => void;
 }
 
@@ -80,7 +79,7 @@ interface StateFile extends Header {
   generation: number;
 }
 
-/** What is in a file of saveState, with every byte of it checked. */
+/** Reads a file of saveState, and checks every byte of it. */
 export function readState(op: string, bytes: Uint8Array): StateFile {
   const header = readHeader(op, bytes);
   const { format, generation, tree } = header.metadata;
@@ -100,7 +99,7 @@ export function readState(op: string, bytes: Uint8Array): StateFile {
   return { ...header, tree: loadTree(op, parsed), generation: Number(generation) };
 }
 
-/** A tensor of the file, a copy of like's, or a value: what stands in a place of the result. */
+/** Where a leaf of the result comes from: a tensor of the file, a copy of like's tensor, or a static value. */
 type Source = { stored: Stored } | { copied: Tensor } | { value: unknown };
 
 const keyOf = ({ dtype, shape }: { dtype: string; shape: readonly number[] }): string => `${dtype} (${shape.join(', ')})`;
@@ -110,12 +109,12 @@ const textOf = (leaf: TreeShape, stored: Stored | undefined): string =>
 
 interface Match {
   shape: TreeShape;
-  /** Of each leaf. */
+  /** The source of each leaf. */
   sources: Source[];
   report: StateReport;
 }
 
-/** The tree that the file has itself. */
+/** The tree of the file itself. */
 function asSaved(op: string, { tree, tensors }: StateFile): Match {
   const stored = new Map(tensors.map((each) => [each.name, each]));
   const sources = leafPaths(tree).map(({ path, leaf }): Source => {
@@ -129,7 +128,7 @@ function asSaved(op: string, { tree, tensors }: StateFile): Match {
   return { shape: tree, sources, report: { missing: [], unexpected: [], differing: [] } };
 }
 
-/** Where each leaf of like comes from, and what does not fit. */
+/** The source of each leaf of like, and what does not fit. */
 function match(op: string, file: StateFile, like: unknown): Match {
   const stored = new Map(file.tensors.map((each) => [each.name, each]));
   const saved = new Map(leafPaths(file.tree).map(({ path, leaf }) => [path, leaf]));
@@ -167,7 +166,7 @@ function refuse(op: string, report: StateReport): never {
   throw new SinterError('argument', op, reportText(report), { hint });
 }
 
-/** A shape whose values are leaves as well, for rebuild. */
+/** A shape whose static values are leaves as well, for rebuild. */
 const opened = (node: TreeShape): TreeShape =>
   'items' in node ? { ...node, items: node.items.map(opened) } : { kind: 'tensor' };
 
@@ -178,9 +177,9 @@ function make(op: string, data: Uint8Array, source: Source): unknown {
 }
 
 /**
- * The tree of saveState's bytes, with new tensors. Given `like`, a tree of the same structure (step.init(params), say),
- * the result is one like it, instances of classes included, and whatever is missing, unexpected or of another size is
- * an error that lists it; without, the structure is the one saved. Damaged bytes are a SinterError.
+ * The tree of saveState's bytes, with new tensors. With `like`, a tree of the same structure (step.init(params), say), the
+ * result is a tree like it, instances of classes included, and whatever is missing, unexpected or of another size or dtype
+ * is an error that lists it. Without `like` the structure is the one saved. Throws a SinterError for damaged bytes.
  */
 export function loadState<T = unknown>(bytes: Uint8Array | ArrayBuffer, like?: T, options?: LoadStateOptions): T {
   const op = 'loadState';

@@ -1,8 +1,9 @@
 // The format safetensors (https://huggingface.co/docs/safetensors): the length of the header in 8 bytes, the header in
 // JSON, and the elements of all tensors without a gap.
 //
-// What the reference refuses is refused: a header that is longer than 100 MB or the file, no UTF-8 or no JSON, a name
-// given twice, elements out of order, overlapping or not covering the file, shapes that do not fill their bytes.
+// All that the reference implementation refuses is refused: a header that is longer than 100 MB or the file, text that is
+// not UTF-8 or not JSON, a name given twice, elements that are out of order, overlap or do not cover the file, and shapes
+// that do not fill their bytes.
 
 import { isPlainObject, shown } from '../check.js';
 import { evaluate } from '../core.js';
@@ -12,7 +13,7 @@ import type { Tensor } from '../tensor.js';
 import { atOnce, copied, type Copy } from './copying.js';
 import { countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
-/** Dtypes by their names in a file. */
+/** Dtypes by their names in the format. */
 export const STORED: Readonly<Record<string, StoredDType>> = {
   F32: 'float32',
   F64: 'float64',
@@ -39,13 +40,13 @@ export interface Stored {
   name: string;
   dtype: StoredDType;
   shape: readonly number[];
-  /** Where its elements begin and end in the data. */
+  /** Offsets in bytes of its elements in the data. */
   begin: number;
   end: number;
 }
 
 export interface Header {
-  /** In the order of their elements. */
+  /** In the order of their offsets. */
   tensors: Stored[];
   metadata: Metadata;
   data: Uint8Array;
@@ -53,15 +54,15 @@ export interface Header {
 
 /* ---- writing ---- */
 
-/** A file whose elements are still to be written: what comes before them, and where each tensor's go. */
+/** A file whose elements are still to be written: the bytes before them, and the place of each tensor's. */
 export interface Layout {
   head: Uint8Array;
   tensors: Tensor[];
-  /** Of each tensor, from the beginning of the file; behind them the length of the file. */
+  /** The offset of each tensor in the file in bytes, and last the length of the file. */
   offsets: number[];
 }
 
-/** Larger elements first, so that all are aligned. */
+/** Lays out a file of tensors, those with larger elements first, so that all are aligned. */
 export function layOut(names: readonly string[], tensors: readonly Tensor[], metadata: Metadata | undefined): Layout {
   const order = tensors
     .map((t, i) => ({ t, name: names[i]!, item: itemBytes(t.dtype) }))
@@ -81,7 +82,7 @@ export function layOut(names: readonly string[], tensors: readonly Tensor[], met
   return { head, tensors: order.map(({ t }) => t), offsets: ends.map((end) => head.length + end) };
 }
 
-/** How a file is made of tensors that are computed. */
+/** How to copy the tensors, which are computed and at these addresses, into their file. */
 export const copyOf = ({ head, offsets }: Layout, addresses: readonly number[]): Copy => ({
   head,
   size: offsets.at(-1)!,
@@ -100,14 +101,14 @@ export function fill(op: string, layout: Layout, isState: boolean): Uint8Array<A
 
 /* ---- reading ---- */
 
-/** Where the text ends that begins at a quote. */
+/** The index of the quote that ends the string which begins at a quote. */
 function endOfString(text: string, at: number): number {
   let end = at + 1;
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
   return end;
 }
 
-/** Refuses what JSON.parse lets pass in a text that it has read: a key given twice, a number that is none of bytes. */
+/** Refuses what JSON.parse accepts in a text: a key given twice, and a number that is not written as a size. */
 function checkKeys(op: string, text: string): void {
   const open: Set<string>[] = [];
   for (let at = 0; at < text.length; at++) {
@@ -161,10 +162,10 @@ function readEntry(op: string, name: string, entry: unknown): Stored {
   return stored;
 }
 
-/** Where the elements of a file begin, or would. */
+/** The offset at which the elements of a file begin, as its first bytes say. */
 export const headBytesOf = (bytes: Uint8Array): number => 8 + Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
 
-/** All of a file but the elements, with every rule of the format checked. */
+/** Reads all of a file except the elements, and checks every rule of the format. */
 export function readHeader(op: string, bytes: Uint8Array): Header {
   if (bytes.length < 8) throw damaged(op, `${bytes.length} bytes are no safetensors`);
   const length = headBytesOf(bytes) - 8;
@@ -186,6 +187,6 @@ export function readHeader(op: string, bytes: Uint8Array): Header {
   return { tensors, metadata: metadata as Metadata, data };
 }
 
-/** The tensor of an entry. */
+/** Makes the tensor of an entry. */
 export const readTensor = (op: string, data: Uint8Array, { name, dtype, shape, begin, end }: Stored): Tensor =>
   fromBytes(op, shown(name), dtype, shape, data.subarray(begin, end));

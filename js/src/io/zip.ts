@@ -1,8 +1,8 @@
-// zip archives as far as npz needs them: files stored or deflated, no archive in parts, none beyond 4 GiB.
-// (APPNOTE.TXT, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
+// zip archives as far as npz needs them: files that are stored or deflated, in one part, within 4 GiB. (APPNOTE.TXT,
+// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
 //
 // An archive is not trusted: its directory says where each file lies, and files that overlap, lie outside, or unpack to
-// more bytes than they claim are refused. Nothing is reserved for bytes that have not been unpacked yet.
+// more bytes than they claim are refused. No memory is reserved for bytes that have not been unpacked yet.
 
 import { shown } from '../check.js';
 import { SinterError, UnsupportedError } from '../errors.js';
@@ -13,7 +13,7 @@ const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const END_BYTES = 22;
 const MOST_COMMENT = 0xffff;
-/** A byte of deflate is at most so many. */
+/** Most bytes that one byte of deflate unpacks to. */
 const MOST_RATIO = 1032;
 
 export interface Entry {
@@ -21,7 +21,7 @@ export interface Entry {
   isDeflated: boolean;
   crc: number;
   packed: Uint8Array;
-  /** Of the unpacked bytes. */
+  /** The number of unpacked bytes. */
   size: number;
 }
 
@@ -39,7 +39,7 @@ function crc32(bytes: Uint8Array): number {
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView => new DataView(buffer, byteOffset, byteLength);
 
-/** Where the end of the directory begins: the last place whose comment reaches the end of the file. */
+/** Finds the record that ends the directory: the last place whose comment reaches the end of the file. */
 function findEnd(op: string, view: DataView): number {
   const last = view.byteLength - END_BYTES;
   for (let at = last; at >= Math.max(0, last - MOST_COMMENT); at--)
@@ -47,7 +47,7 @@ function findEnd(op: string, view: DataView): number {
   throw damaged(op, 'no zip archive');
 }
 
-/** Where the bytes of a file begin, behind a header that repeats its name. */
+/** The offset of a file's bytes, after a local header that must repeat its name. */
 function findData(op: string, view: DataView, bytes: Uint8Array, at: number, name: Uint8Array, end: number): number {
   if (at + 30 > end || view.getUint32(at, true) !== LOCAL) throw damaged(op, `there is no file at ${at}`);
   const own = bytes.subarray(at + 30, at + 30 + view.getUint16(at + 26, true));
@@ -119,21 +119,21 @@ async function inflate(op: string, { name, packed, size }: Entry): Promise<Uint8
   return whole;
 }
 
-/** The bytes of a file. */
+/** The unpacked bytes of a file, checked by their checksum. */
 export async function unpack(op: string, entry: Entry): Promise<Uint8Array> {
   const bytes = entry.isDeflated ? await inflate(op, entry) : entry.packed;
   if (crc32(bytes) !== entry.crc) throw damaged(op, `the checksum of ${shown(entry.name)} is that of other bytes`);
   return bytes;
 }
 
-/** The fields that a file has in both of its headers: versions, names in UTF-8, stored, made on 1980-01-01. */
+/** Writes the fields that a file has in both of its headers: versions, names in UTF-8, stored, made on 1980-01-01. */
 function putFields(view: DataView, at: number, crc: number, size: number, nameBytes: number): void {
   [20, 0x800, 0, 0, 0x21].forEach((value, i) => view.setUint16(at + 2 * i, value, true));
   [crc, size, size].forEach((value, i) => view.setUint32(at + 10 + 4 * i, value, true));
   view.setUint16(at + 22, nameBytes, true);
 }
 
-/** An archive of files, stored as they are. */
+/** Makes an archive of files that are stored, not compressed. */
 export function writeArchive(op: string, files: readonly { name: string; bytes: Uint8Array }[]): Uint8Array<ArrayBuffer> {
   const named = files.map(({ name, bytes }) => ({ name: new TextEncoder().encode(name), bytes, crc: crc32(bytes) }));
   const begin = named.reduce((sum, { name, bytes }) => sum + 30 + name.length + bytes.length, 0);

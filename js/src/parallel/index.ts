@@ -1,11 +1,11 @@
-// sinter/parallel: modules that are made of n modules of one form, whose parameters are stacked along a new first axis. In a
-// page, and in Node, they are computed one after the other. Several processes of sinter-train share them:
+// sinter/parallel: modules made of n modules of one form, whose parameters are stacked along a new first axis. In a page,
+// and in Node, they are computed one after the other. Several processes of sinter-train share them:
 //
-//   tensorParallel    side by side     x -> [ 1 | 2 | .. | n ] -> sum         each process has all of the batch, and a part of the products
-//   pipelineParallel  one by one       x -> [1] -> [2] -> .. -> [n] -> y      each process has all parts of the batch, one after the other
+//   tensorParallel    side by side  x -> [ 1 | 2 | .. | n ] -> sum     each process has all of the batch, part of the products
+//   pipelineParallel  one by one    x -> [1] -> [2] -> .. -> [n] -> y  each process has all parts of the batch, one by one
 //
-// A process has the parameters of its own modules alone, their gradients and what the optimizer keeps of them; what travels
-// are the values between modules. Of 1, 2, 4 .. processes the bits are the same in strict mode: docs/train.md.
+// A process has only the parameters of its own modules, their gradients and their part of the optimizer's state; the values
+// between modules are what is sent. With 1, 2, 4 .. processes the bits are the same in strict mode: docs/train.md.
 
 export type { Member, MemberOptions } from './stacked.js';
 export { tensorParallel } from './tensor.js';

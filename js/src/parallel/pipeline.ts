@@ -1,12 +1,12 @@
-// n modules one behind the other, through which a batch goes in m parts (Huang et al. 2019, GPipe).
+// n modules one after the other, through which a batch goes in m parts (Huang et al. 2019, GPipe).
 //
 //   tick        0    1    2    3    4
 //   module 0   [0]  [1]  [2]                 in brackets: the part of the batch
 //   module 1        [0]  [1]  [2]
 //   module 2             [0]  [1]  [2]
 //
-// At each of m + n - 1 ticks every module computes what the one before it made at the tick before. Where there is no part yet,
-// or none any more, it computes nothing.
+// At each of m + n - 1 ticks every module is applied to what the one before it made at the tick before. A module that no
+// part has reached yet, or that all parts have passed, computes nothing.
 
 import { ShapeError, concat, cond, internals, logicalAnd, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import { checkMember, each, initStacked, type Member, type MemberOptions } from './stacked.js';
@@ -14,25 +14,25 @@ import { checkMember, each, initStacked, type Member, type MemberOptions } from 
 const { asTensor, checkInteger, isFloat, readOptions, shapeText } = internals;
 
 export interface PipelineOptions {
-  /** Parts of the batch, cut along axis 0. The more there are, the less of the time processes wait: (n - 1) / (parts + n - 1)
-   *  of it. Default n. */
+  /** How many parts the batch is cut into along axis 0. Processes wait (n - 1) / (parts + n - 1) of the time: less with
+   *  more parts. Default n. */
   parts?: number;
 }
 
 const PIPELINE: internals.OptionSchema<PipelineOptions> = { parts: 'integer' };
 const OP = 'pipelineParallel';
 
-/** The batch with a new first axis of its parts. */
+/** Cuts the batch into parts, along a new first axis. */
 function cut(x: Tensor, parts: number): Tensor {
   const [rows] = x.shape;
   if (rows !== undefined && rows % parts === 0) return x.reshape([parts, rows / parts, ...x.shape.slice(1)]);
   throw new ShapeError(OP, `x ${shapeText(x.shape)} does not divide into ${parts} parts along axis 0`, { shapes: [x.shape] });
 }
 
-/** So many along axis 0, from `first` on. */
+/** count rows along axis 0, from `first` on. */
 const rows = (x: Tensor, first: number, count: number): Tensor => x.slice([first, ...x.shape.slice(1).fill(0)], [count, ...x.shape.slice(1)]);
 
-/** y as an input of the next module: with the option precision of trainStep products are stored in 16 bits. */
+/** y in the dtype of x, as an input of the next module: with trainStep's option precision products are stored in 16 bits. */
 function asNext(x: Tensor, y: Tensor): Tensor {
   const alike = y.dtype === x.dtype || (isFloat(y.dtype) && isFloat(x.dtype));
   if (alike && String(y.shape) === String(x.shape)) return y.astype(x.dtype);
@@ -42,9 +42,9 @@ function asNext(x: Tensor, y: Tensor): Tensor {
 }
 
 /**
- * x through n modules of one form, one behind the other, each with parameters of its own. Parameters are those of one module
- * with a new first axis of n. Processes of sinter-train, up to n, share them: each computes some that follow each other, with
- * another part of the batch than the others.
+ * Applies n modules of one form to x, one after the other, each with parameters of its own. Parameters are those of one
+ * module with a new first axis of n. Up to n processes of sinter-train share them: each computes some consecutive modules,
+ * while the others work on other parts of the batch.
  */
 export function pipelineParallel<P>(n: number, module: Member<P>, options?: PipelineOptions): Member<P> {
   checkMember(OP, n, module);

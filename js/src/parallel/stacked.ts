@@ -1,10 +1,11 @@
-// Parameters of n modules of one form, stacked along a new first axis; and a round of a loop over them.
+// Parameters of n modules of one form, stacked along a new first axis; and a loop that applies each module to its own
+// input.
 
 import { SinterError, UnsupportedError, arange, internals, random, scan, stack, tidy, tree, type Tensor } from '../index.js';
 
 const { checkInteger, shown } = internals;
 
-/** What is asked of a module: those of sn.nn that have no state are such, and so is what is made of them here. */
+/** A module that can be stacked: any of sn.nn without a state, or one that is made of such here. */
 export interface Member<P> {
   readonly name?: string;
   readonly hasState?: false;
@@ -12,7 +13,7 @@ export interface Member<P> {
   apply(params: P, x: Tensor, options?: MemberOptions): Tensor;
 }
 
-/** What modules may get besides parameters and input. Each of the n draws its own random numbers from the key. */
+/** What modules get besides parameters and input. Each of the n modules draws its own random numbers from the key. */
 export interface MemberOptions {
   key?: Tensor | undefined;
   train?: boolean;
@@ -47,7 +48,7 @@ function checkStack(op: string, n: number, params: unknown): void {
 type Round<P> = (_: null, own: [P, Tensor, Tensor]) => [null, Tensor];
 type Loop = <P>(round: Round<P>, init: null, xs: unknown) => [null, Tensor];
 
-/** What each of n modules makes of its own x, stacked as xs are; given: the module's own number too. */
+/** Applies each of n modules to its own x, stacked in xs, and stacks the results. apply also gets the module's number. */
 export function each<P>(
   op: string,
   n: number,

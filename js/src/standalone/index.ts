@@ -1,11 +1,11 @@
-// sinter/standalone: runs a module that exportWasm of sinter/export made. It needs nothing of the package: a page may have
-// this one file, the module and its weights.
+// sinter/standalone: runs a module that exportWasm of sinter/export made. It does not need the package: a page needs only
+// this file, the module and its weights.
 
 import type { Description, LoaderPlace, LoaderTree } from '../export/description.js';
 import { toBrain, toHalf } from '../gguf/half.js';
 import type { Global } from '../runtime/loader.js';
 
-/** Elements as memory has them: bool as bytes 0 and 1, float16 and bfloat16 as the bits. */
+/** Arrays of elements as they are in memory: bool as bytes 0 and 1, float16 and bfloat16 as their bits. */
 const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,
@@ -17,7 +17,7 @@ const ARRAYS = {
   uint8: Uint8Array,
 };
 
-/** How numbers become elements where typed arrays do not make them so. */
+/** How numbers become elements of dtypes whose typed arrays do not convert them. */
 const FROM_NUMBER: Readonly<Record<string, (value: number) => number>> = { bool: (value) => +(value != 0), float16: toHalf, bfloat16: toBrain };
 
 export type Elements = InstanceType<(typeof ARRAYS)[keyof typeof ARRAYS]>;
@@ -27,16 +27,16 @@ export type Source = string | ArrayBuffer | ArrayBufferView | Global<'URL'> | Gl
 
 export interface Standalone<A extends readonly unknown[] = unknown[], R = unknown> {
   /**
-   * Arguments have the structure that the function was saved with; of a training step they are those of the batch. Each
-   * tensor is a typed array with its elements, row-major, or an array of numbers, nested or not; those of float16 and
-   * bfloat16 are rounded, but a Uint16Array has their bits. Results are typed arrays, copies, in the structure that the
-   * function returns, of float16 and bfloat16 the bits; a tensor without dimensions is a number. A training step returns
-   * { loss, aux }.
+   * Arguments have the structure that the function was saved with; those of a training step are the batch. Each tensor is a
+   * typed array with its elements, row-major, or an array of numbers, nested or not. For float16 and bfloat16 numbers are
+   * rounded, but a Uint16Array is taken as bits. Results are typed arrays, copied, in the structure that the function
+   * returns; those of float16 and bfloat16 are bits. A tensor without dimensions is a number. A training step returns {
+   * loss, aux }.
    */
   (...args: A): R;
   /**
-   * The state of a training step by the names of its tensors, copied; with values: sets those that are given, or throws
-   * a TypeError for a name that there is not.
+   * The state of a training step by the names of its tensors, copied. values: new values of those that are given; throws a
+   * TypeError for a name that does not exist.
    */
   state(values?: Record<string, ArrayLike<number>>): Record<string, Elements>;
 }
@@ -49,8 +49,8 @@ async function bytesOf(source: Source): Promise<BufferSource> {
 }
 
 /**
- * Makes an exported module ready to run, on the thread that calls. weights: the file that goes beside it. Rejects with a
- * TypeError for a module without a description, and for weights that are missing or not those of the module.
+ * Loads an exported module, which then runs on the thread that calls it. weights: the file that was exported beside it.
+ * Rejects with a TypeError for a module without a description, and for weights that are missing or do not fit the module.
  */
 export async function load<A extends readonly unknown[] = unknown[], R = unknown>(wasm: Source, weights?: Source | null): Promise<Standalone<A, R>> {
   const module = await WebAssembly.compile(await bytesOf(wasm));
@@ -96,7 +96,7 @@ export async function load<A extends readonly unknown[] = unknown[], R = unknown
   }
 
   const run = exports['run'] as () => number;
-  // What a run does not leave where the next one reads it.
+  // State whose output is not where the next run reads it, so that it has to be copied there.
   const moved = told.state.filter(([, input, output]) => inputs[input]![0] !== outputs[output]![0]);
   const call = (...given: A): R => {
     writeTree(args, given, 'arguments');
