@@ -28,12 +28,12 @@ export interface CheckGradsOptions {
   atol?: number;
 }
 
-/** A function from floats to floats, the point x where it is checked, and what arguments and results are called in errors. */
+/** A function from floats to floats, the point x where it is checked, and the names of arguments and results in errors. */
 interface Point {
   f: (...x: Tensor[]) => Tensor[];
   x: readonly Tensor[];
   names: readonly string[];
-  /** What the results are called. */
+  /** The names of the results. */
   results: readonly string[];
 }
 

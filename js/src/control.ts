@@ -31,7 +31,7 @@ import { Tensor } from './tensor.js';
 export interface ScanOptions {
   /** The number of rounds. Required where xs has no tensor. */
   length?: number;
-  /** Takes the slices from the last to the first. Default false. */
+  /** Goes through the slices from the last to the first. Default false. */
   reverse?: boolean;
   /** How many rounds the compiled body does at a time (loop unrolling). Default 1. */
   unroll?: number;
@@ -131,7 +131,7 @@ const part = (xs: Entered, begin: number, count: number): Entered => ({
 /** A loop over the slices of xs, length of them. Returns the last carry, and the ys stacked. */
 export type Loop = (init: Entered, xs: Entered, length: number) => [Tree, Tree];
 
-/** A loop whose body does n rounds at a time. Rounds that fill no such part, length % n of them, come first, by rest. */
+/** A loop whose body does n rounds at a time. The first length % n rounds, which fill no such part, are done by rest. */
 function inParts(op: string, init: Entered, xs: Entered, length: number, reverse: boolean, n: number, rest: Loop, body: Body): [Tree, Tree] {
   const few = length % n;
   const many = length - few;

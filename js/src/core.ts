@@ -43,6 +43,7 @@ export interface MemoryInfo {
   deviceBytes: number;
 }
 
+/** What the core has allocated, and what its cache of programs did. */
 export function memory(): MemoryInfo {
   const rt = runtime();
   rt.exports.sinter_memory();

@@ -26,7 +26,8 @@ export function tensor(data: NestedArray | NumericArray, { dtype, shape }: { dty
   return wrap(made.address, made.meta);
 }
 
-/** A tensor of a shape: run makes it from the dtype's number, the rank, and the sizes, which are in the scratch block. */
+/** Makes a tensor of a shape by run, which gets the number of the dtype and the rank, and finds the sizes in the scratch
+ *  block. */
 function shaped(
   op: string,
   shape: readonly number[],

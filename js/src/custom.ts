@@ -139,9 +139,9 @@ function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Ente
 
 /**
  * f with a derivative of its own, given in reverse mode: forward(...args) -> [y, residuals], then backward(residuals,
- * cotangent of y) -> an array of cotangents, one per argument. Forward mode is the transpose of backward. f and the rule
- * are traced at each call, within jit, vmap and loops too, so the rule cannot call the function that is made here. Tensors
- * that f or the rule capture are not differentiated.
+ * cotangent of y) -> an array of cotangents, one per argument. Forward mode is the transpose of backward. Each call that is
+ * traced, by grad, jit, vmap or a loop, traces f and the rule once, so the rule cannot call the function that is made here.
+ * Tensors that f or the rule capture are not differentiated.
  */
 export function customVjp<A extends readonly unknown[], R, S>(
   f: (...args: A) => R,

@@ -22,8 +22,8 @@ export interface DeviceInfo {
   adapter: string;
   features: readonly string[];
   limits: Readonly<Record<string, number>>;
-  /** What was found when the device was opened of arithmetic that WGSL leaves to the adapter: each is true where it
-   *  follows IEEE 754. */
+  /** How the adapter computes what WGSL leaves to it, as found when the device was opened: each is true where it follows
+   *  IEEE 754. */
   arithmetic: Readonly<Record<'nan' | 'infinities' | 'unequalNan' | 'subnormals' | 'fusedMultiplyAdd', boolean>>;
   /** What became of programs compiled with device 'auto', the last 64. */
   choices: readonly ChoiceInfo[];
@@ -80,8 +80,8 @@ export interface Device {
   /** @internal For device 'auto': chooses between the program of the CPU and the one that make compiles for the device,
    *  by time. */
   choose(op: string, here: Program, donated: readonly boolean[], make: () => Program): Choice;
-  /** @internal For debugging: a run of a program for it whose results are compared with those of the program that make
-   *  compiles for the CPU. */
+  /** @internal For debugging: makes a function that runs a program for it, and compares its results with those of the
+   *  program that make compiles for the CPU. */
   test(op: string, there: Program, make: () => Program): (inputs: readonly Tensor[]) => Tensor[];
   /** @internal Settles when no program is being timed any more, for which reads of values wait; null: none is. */
   readonly pause: Promise<void> | null;

@@ -386,9 +386,9 @@ function checkOptions<S>(given: FitOptions<S> | undefined): FitOptions<S> {
 }
 
 /**
- * Trains: calls step(state, ...batch) for every batch of the data, in each of the epochs. step is made by trainStep, or a
- * function like it. A batch is an array of arguments, or one argument; fit disposes of its tensors. The given state is used
- * up; the last one is in the result, also after an abort, and in the FitError that any failure becomes.
+ * Trains: calls step(state, ...batch) for every batch of the data, in each of the epochs. step: one that trainStep makes,
+ * or a function like it. A batch is an array of arguments, or one argument; fit disposes of its tensors. The given state is
+ * used up; the last one is in the result, also after an abort, and in the FitError that any failure becomes.
  */
 export async function fit<S>(
   step: (state: S, ...batch: any[]) => Result<S>,

@@ -141,7 +141,7 @@ export interface RowRange {
   begin?: number;
   /** Where to stop: this row is not taken. Default: past the last row, or before the first when stride is negative. */
   end?: number;
-  /** Default 1. */
+  /** From each row taken to the next; below 0: backwards. Default 1. */
   stride?: number;
 }
 

@@ -105,9 +105,10 @@ export interface InspectedKernel {
   name: string;
   /** Its loop nest: index space, phases, what is loaded, computed and stored. */
   text: string;
-  /** How it is cut into units of work, and the strip program that runs where there is no emitted code. */
+  /** How its work is cut into units, and the strip program that runs where there is no emitted code. */
   code: string;
-  /** What runs it: 'vm', 'jit' or 'ready'; 'wgsl' on a graphics processor. */
+  /** What runs it: 'vm' (strip interpreter), 'jit' (emitted code), 'ready' (compiled code of the core); 'wgsl' on a
+   *  graphics processor. */
   engine: string;
   /** Shaders that one run starts on a graphics processor; a loop that tests counts as one round. 0 on the CPU. */
   dispatches: number;
@@ -173,8 +174,8 @@ export interface InspectedBudget {
   bytesAgain: number;
 }
 
-/** What derivatives compute again. The body of a checkpoint whose results nothing reads is computed for the derivative
- *  alone, and so only once. */
+/** What derivatives compute again. If nothing reads the results of a checkpoint, its body is computed for the derivative
+ *  alone. */
 export interface InspectedAgain {
   /** Computed values that are kept to compute others from, e.g. the arguments of checkpoints: their number, and their
    *  bytes in all rounds of a loop. */

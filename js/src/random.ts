@@ -122,9 +122,9 @@ function drawBits(key: Tensor, shape: readonly number[], op: string): Tensor {
 }
 
 export interface UniformOptions {
-  /** Default 0. */
+  /** Lower bound, included. Default 0. */
   minval?: number;
-  /** Default 1. */
+  /** Upper bound, excluded. Default 1. */
   maxval?: number;
 }
 

@@ -1,8 +1,8 @@
 // Compiled functions as bytes: f.save(...args) and load(bytes). The core saves the program (sn_program_save); the trees of
 // its arguments and its result are added here as the program's note, in JSON.
 //
-// What is loaded is not trusted: the trees must be trees, and have as many tensors as the program; shapes and dtypes are
-// checked by the core.
+// What is loaded is not trusted: the trees must be trees, and have as many tensors as the program. All shapes and dtypes
+// come from the core's part of the bytes.
 
 import { SinterError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';

@@ -36,7 +36,7 @@ export interface Recorded {
   shape: TreeShape;
 }
 
-/** A number leaf of a differentiated argument counts as a tensor. */
+/** An argument to differentiate by that is a number counts as a tensor. */
 const numbersAsTensors = (op: string, arg: unknown): unknown =>
   typeof arg === 'number' ? asTensor(arg as TensorLike, op) : arg;
 

@@ -16,7 +16,7 @@ export interface FunctionType {
 export interface Mention {
   readonly at: number;
   readonly length: number;
-  /** 'block': the type of a block, which is written as a signed number. */
+  /** 'block': the number of a block's type, which is written as a signed one. */
   readonly kind: 'function' | 'type' | 'block';
   readonly number: number;
 }

@@ -11,7 +11,7 @@ import type { Tensor } from '../tensor.js';
 export type Reduction = 'mean' | 'sum' | 'none';
 
 export interface LossOptions {
-  /** Default 'mean'. */
+  /** What is returned of the losses. Default 'mean'. */
   reduction?: Reduction;
 }
 

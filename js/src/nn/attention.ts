@@ -85,7 +85,7 @@ export interface MultiHeadAttentionParams {
 export interface KeyValueCache {
   keys: Tensor;
   values: Tensor;
-  /** int32 () */
+  /** The number of tokens so far, int32 (). */
   length: Tensor;
 }
 

@@ -11,7 +11,7 @@ export interface AdamOptions extends UpdateOptions {
   beta1?: number;
   /** Decay of the mean of the squared gradients. Default 0.999. */
   beta2?: number;
-  /** Default 1e-8. */
+  /** Added to the root in the divisor. Default 1e-8. */
   eps?: number;
 }
 

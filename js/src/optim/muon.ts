@@ -11,9 +11,9 @@ import { ruled, type Match } from './rule.js';
 export interface MuonOptions {
   /** Learning rate of the matrices; default 0.02. */
   lr?: LearningRate;
-  /** Default 0.95. */
+  /** Share of the velocity that a step keeps. Default 0.95. */
   momentum?: number;
-  /** Default true. */
+  /** Uses Nesterov's momentum. Default true. */
   nesterov?: boolean;
   /** Rounds of the iteration. Default 5. */
   rounds?: number;

@@ -8,7 +8,7 @@ import { checkShares, readRule, ruled, type UpdateOptions } from './rule.js';
 export interface RmspropOptions extends UpdateOptions {
   /** Decay of the mean of the squares of the gradients. Default 0.99. */
   decay?: number;
-  /** Default 1e-8. */
+  /** Added to the root in the divisor. Default 1e-8. */
   eps?: number;
 }
 
@@ -26,7 +26,7 @@ export function rmsprop(given?: RmspropOptions): Optimizer {
 }
 
 export interface AdagradOptions extends UpdateOptions {
-  /** Default 1e-10. */
+  /** Added to the root in the divisor. Default 1e-10. */
   eps?: number;
 }
 

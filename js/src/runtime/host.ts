@@ -6,7 +6,7 @@ import type { CodeTable } from './code.js';
 /** Milliseconds since a common origin of all threads. */
 const sharedNow = (): number => performance.timeOrigin + performance.now();
 
-/** The origin to hand to hostImports in every thread: now. */
+/** The present time, to be handed to hostImports as the origin in every thread. */
 export const clockOrigin = sharedNow;
 
 /** Copies a NUL-terminated UTF-8 text out; decoders refuse views of shared memory. */

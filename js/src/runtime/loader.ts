@@ -4,7 +4,7 @@
 import { SinterError } from '../errors.js';
 import { isNode, nodeModule } from './environment.js';
 
-/** What a global class makes, where the types of the place know that class. */
+/** The type of a global class's instances; never, where the declarations of the place do not have the class. */
 type Made<Class> = Class extends { prototype: infer T } ? T : never;
 export type Global<Name extends string> = typeof globalThis extends Record<Name, infer Class> ? Made<Class> : never;
 type Wasm = typeof globalThis extends { WebAssembly: { Module: infer Class } } ? Made<Class> : never;
