@@ -9,6 +9,7 @@ import { readOptions, type OptionSchema } from './options.js';
 import { tidy } from './scope.js';
 import { Tensor } from './tensor.js';
 
+/** One axis, or several in an array; negative ones count from the end. */
 export type Axes = number | readonly number[];
 
 /** Number of elements. */

@@ -1,6 +1,12 @@
 // Typed errors: a text such as "matmul: inner dimensions differ: a (2, 3), b (4, 5)", and its parts as fields. The function
 // that raises an error gives the fields; for errors of the core they come from the core (sn_error in sinter.h).
 
+/**
+ * The kinds of errors. 'argument': an argument is wrong in another way than in shape or dtype; 'init': init() was not
+ * awaited; 'load': a file of the package cannot be loaded; 'storage': a file, a disk or a network failed; 'internal': the
+ * core stopped, which is a bug. The others have classes of their own, but a FitError and some plain SinterErrors have these
+ * codes as well.
+ */
 export type ErrorCode =
   | 'shape'
   | 'dtype'

@@ -51,6 +51,7 @@ export interface Info {
   /** Instruction set of the kernels, e.g. 'simd128'. */
   isa: string;
   deterministic: boolean;
+  /** Whether memory can be shared with workers: in a page only if that is cross-origin isolated. */
   crossOriginIsolated: boolean;
   /** The device beside the CPU, or null. */
   device: DeviceInfo | null;

@@ -52,6 +52,7 @@ export interface StageControl {
   regions: { name: string; number: number }[];
 }
 
+/** An input of a node, by the ids of the node that is read and of the one that reads it. */
 export interface StageEdge {
   from: number;
   to: number;
@@ -90,7 +91,7 @@ export interface Stage extends StageGraph {
   compileMs: number;
 }
 
-/** Two values in different kernels that could have been in one. */
+/** Two values, by their ids in stage 'groups', in different kernels that could have been in one, and why they are not. */
 export interface Cut {
   from: number;
   to: number;

@@ -17,6 +17,7 @@ export interface KernelProfile {
   /** Operations on floats, and bytes read and written, summed over calls. */
   flops: number;
   bytes: number;
+  /** 10^9 operations, and 10^9 bytes, per second. */
   gflops: number;
   gbps: number;
   /** Most workers that took part in a call. */

@@ -126,6 +126,7 @@ export class Tensor {
     return makeMeta(dtypeFromNumber(words[at]!), shape);
   }
 
+  /** The sizes along the axes; [] for a scalar. */
   get shape(): readonly number[] {
     return this.meta.shape;
   }
@@ -139,10 +140,12 @@ export class Tensor {
     return sizeOf(this.meta.shape);
   }
 
+  /** Number of axes. */
   get ndim(): number {
     return this.meta.shape.length;
   }
 
+  /** Whether it has given its value back: by dispose(), at the end of a scope, or as a donation. */
   get isDisposed(): boolean {
     return this.address === 0;
   }

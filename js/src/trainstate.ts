@@ -19,6 +19,7 @@ export interface TrainState<P, S = unknown> {
 }
 
 export interface StepResult<P, S, A> {
+  /** The next state. */
   state: TrainState<P, S>;
   /** The loss before the update; if the batch was cut into parts, the mean over these. */
   loss: Tensor;

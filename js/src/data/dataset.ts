@@ -28,7 +28,9 @@ export interface Place {
 
 /** One time through a dataset. */
 export interface Pass<T> {
+  /** The next item, whose tensors belong to the caller. */
   next(): Promise<IteratorResult<T, undefined>>;
+  /** Ends the pass early. */
   return(): Promise<IteratorResult<T, undefined>>;
   [Symbol.asyncIterator](): Pass<T>;
   /** The place of the item that next() gives next. */
@@ -58,6 +60,7 @@ export interface ShuffleOptions {
   window?: number;
 }
 
+/** A recipe for items, which can be gone through any number of times: `for await (const item of dataset)` takes pass 0. */
 export class Dataset<T> {
   /** The number of items in a pass; null where that is not known. */
   readonly size: number | null;

@@ -188,8 +188,10 @@ export const sigmoid = () => stateless('sigmoid', functions.sigmoid);
 export const gelu = () => stateless('gelu', (x) => functions.gelu(x));
 export const silu = () => stateless('silu', functions.silu);
 
+/** The largest element of each window of x (n, h, w, channels), per channel. */
 export const maxPool2d = (window: PerAxis, options?: WindowOptions) =>
   pool('maxPool2d', functions.maxPool2d, window, options);
+/** The mean of each window of x (n, h, w, channels), per channel. */
 export const avgPool2d = (window: PerAxis, options?: WindowOptions) =>
   pool('avgPool2d', functions.avgPool2d, window, options);
 

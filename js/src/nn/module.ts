@@ -19,6 +19,7 @@ export interface ApplyOptions<S = unknown> {
   mask?: TensorLike | undefined;
 }
 
+/** A module without state. */
 export interface Module<P = unknown> {
   readonly hasState?: false;
   /** Its name in a summary. */

@@ -21,6 +21,7 @@ export type LearningRate = number | Tensor | ((count: Tensor) => Tensor);
 /** A value for an optimizer, or a list with one for each of its parts. */
 export type PerOptimizer<T> = T | readonly PerOptimizer<T>[];
 
+/** Computes new parameters from gradients; the steps of trainStep call it within their program. */
 export interface Optimizer {
   /** May be set between steps; nothing is compiled again unless a schedule is exchanged. */
   lr: LearningRate;
