@@ -267,8 +267,9 @@ const clippedFirst = (optimizer: Optimizer, limit: number): Optimizer => ({
 });
 
 /**
- * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params); ({ state, loss } = step(state,
- * ...batch)). The learning rate may change between steps (set optimizer.lr): it is an input of the program, not part of it.
+ * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
+ * ({ state, loss } = step(state, ...batch)). The learning rate may change between steps (set optimizer.lr): it is an input
+ * of the program, not part of it.
  *
  * After the batch the loss gets { state, key }: the state of modules that have one, and a key of this step. Both begin in
  * step.init(params, { state, key }). The loss function returns the loss, or [loss, { state, aux }] with the state for the

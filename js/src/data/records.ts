@@ -17,8 +17,8 @@ export interface RecordOptions {
 
 /**
  * The records of a file, with a fixed number of bytes each, as Uint8Arrays; batch makes uint8 tensors (n, bytes) of them.
- * They are shuffled as a whole, and a pass starts at any place without reading the records before: fromRecords(file,
- * 3073).then((set) => set.shuffle(key).batch(64)).
+ * They are shuffled as a whole, and a pass starts at any place without reading the records before:
+ * fromRecords(file, 3073).then((set) => set.shuffle(key).batch(64)).
  */
 export async function fromRecords(source: ByteSource, bytes: number, options?: RecordOptions): Promise<Dataset<Uint8Array>> {
   const op = 'data.fromRecords';

@@ -1,5 +1,5 @@
-// sn.io: tensors and training states as files. Functions that read untrusted bytes check all that the format says before
-// they make a tensor.
+// sn.io: tensors and training states as files. Every function takes or gives bytes; those that read untrusted bytes check
+// all that the format says before they make a tensor.
 
 export * as safetensors from './safetensors.js';
 export * as npy from './npy.js';

@@ -69,7 +69,7 @@ function rowsOf(module: AnyModule, x: Tensor, path: string, key: Tensor): Summar
 }
 
 /** The layers of a module, for an input of a shape (and dtype; float32 by default): a row for each, and a table of them
- *  as text. The module is not applied. */
+ *  as text. Nothing is computed. */
 export function summary(module: AnyModule, shape: readonly number[], options?: { dtype?: DTypeName }): Summary {
   const { dtype = 'float32' } = readOptions<{ dtype?: DTypeName }>('nn.summary', options, { dtype: 'string' });
   checkModule('nn.summary', 'module', module);
