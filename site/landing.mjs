@@ -6,9 +6,10 @@ import { root } from '../scripts/lib/proc.mjs';
 import { bytes, readMetrics } from './figures.mjs';
 import { escape, highlighted, renderLine } from './markdown.mjs';
 
-/** Paragraphs between the title of README.md and its picture; and the picture. */
+/** Paragraphs between the title of README.md and its first section; and its first picture. */
 const beginningOf = (readme) => {
-  const [, text, alt, image] = /^# .*?\n\n([^]*?)\n\n!\[(.*?)\]\((.*?)\)/.exec(readme);
+  const [, text] = /^# .*?\n\n([^]*?)\n\n## /.exec(readme);
+  const [, alt, image] = /^!\[(.*?)\]\((.*?)\)/m.exec(readme);
   return { paragraphs: text.split('\n\n').map((each) => each.replaceAll('\n', ' ')), alt, image };
 };
 
@@ -78,7 +79,7 @@ ${tiles(readMetrics())}
 <div>
 <h2>Two commands</h2>
 <p>On Debian with Node and git, from a fresh clone:</p>
-<div class="code"><pre tabindex="0" role="region" aria-label="Code"><code>${highlighted(blockOf(readme, 'Two commands', 'sh').trim(), 'sh')}</code></pre></div>
+<div class="code"><pre tabindex="0" role="region" aria-label="Code"><code>${highlighted(blockOf(readme, 'Install', 'sh').trim(), 'sh')}</code></pre></div>
 <h2>Where to go</h2>
 <ul class="cards">
 ${WAYS.map(([to, title, words]) => `<li><a href="${to}"><strong>${title}</strong><span>${words}</span></a></li>`).join('\n')}
