@@ -54,28 +54,39 @@ const tables = ({ folder }) => {
 
 writeFileSync(join(root, 'docs/accuracy.md'), `# Accuracy of Sinter's own functions
 
-The functions are written once ([expand_f32.inc](../src/math/expand_f32.inc), [expand_f64.inc](../src/math/expand_f64.inc))
-and have two sets of bits. Plain: no multiply is fused with an add; \`deterministic\` programs have these bits, and all of
-machines without such an instruction. Fused: the expansions' multiply-adds of float32 round once; all other programs have
-these bits, natively with AVX2 or NEON and in WebAssembly where its relaxed SIMD fuses, in emitted and compiled code, the strip
-VM and constants alike. A set is the same in scalar C, with every SIMD width and in
-WebAssembly. Both sets have the special values of C99 Annex F.
+Functions such as \`exp\` are written once ([expand_f32.inc](../src/math/expand_f32.inc),
+[expand_f64.inc](../src/math/expand_f64.inc)) and have two sets of results, which differ in some bits:
 
-float32 is measured against libm in float64; float64 against libm in long double, on 2^21 arguments of all sizes. An
-error of at most 0.5 ULP means a correctly rounded result; the bound is the \`ulp\` column of
+| set | multiply-adds of float32 in a function | who has these bits |
+|---|---|---|
+| plain | round twice: no multiply is fused with an add | \`deterministic\` programs, and all programs on machines without fused multiply-adds |
+| fused | round once | all other programs: natively with AVX2 or NEON, and in WebAssembly where its relaxed SIMD fuses |
+
+Within a set the bits are the same in scalar C, with every SIMD width, and in WebAssembly; in emitted code, compiled code, the
+interpreter and folded constants. Both sets have the special values of C99 Annex F.
+
+float32 is measured against libm in float64; float64 against libm in long double, on 2^21 arguments of all sizes. Errors are
+in ULP, units in the last place: at most 0.5 ULP means a correctly rounded result. The bound is the \`ulp\` column of
 [ops.def](../src/graph/ops.def).
 
 ## Sums
 
-A sum, mean, product of matrices or convolution of K terms is off by at most (8 + log2 K) u sum |terms|, u = 2^-24 for
-float32 and 2^-53 for float64. A NaN or an infinity of a convolution's input reaches the results whose windows it is
-in, and no others.
+The error of a sum, mean, matrix product or convolution of K terms is at most (8 + log2 K) u sum |terms|, with u = 2^-24 for
+float32 and 2^-53 for float64. A NaN or an infinity in the input of a convolution reaches only the results whose windows
+contain it.
 
-Convolutions of 3 x 3 compiled with \`winograd: true\` (in C the switch "winograd") add elements of the input before they
-weigh them. So an error is bounded by the largest terms around a result, not by its own. In multiples of the bound
-above, 8 x 8 64->64 in float32: 0.11 of normal numbers (the direct way: 0.15), 2.05 of lognormal ones, sigma 3 (0.66), 85
-of normal numbers by a filter that leaves them as they are (exact). An infinity makes NaN of the results that it
-reaches and of those up to one place beyond; numbers above a quarter of the largest may overflow.
+Convolutions of 3 x 3 that are compiled with \`winograd: true\` (in C the switch "winograd") add elements of the input before
+they multiply them by the filter. So the bound of an error depends on the largest terms near a result, not on the terms of this
+result. Errors of 8 x 8 64->64 in float32, in multiples of the bound above:
+
+| input | winograd | direct |
+|---|---|---|
+| normal numbers | 0.11 | 0.15 |
+| lognormal numbers, sigma 3 | 2.05 | 0.66 |
+| normal numbers, with a filter that leaves them as they are | 85 | exact |
+
+An infinity turns the results that it reaches, and those up to one place beyond, into NaN. Numbers above a quarter of the
+largest float may overflow.
 
 ## Plain
 
@@ -83,8 +94,8 @@ ${tables(SETS[0])}
 ## Fused
 
 ${tables(SETS[1])}
-Exact remainders (mod) need |x / y| < 2^44, in float64 2^51.
+Remainders (mod) are exact if |x / y| < 2^44, in float64 2^51.
 
-Made by \`node scripts/accuracy.mjs\`. In each run of the tests, \`tests/native/test_math.c\` checks every 256th argument
-(of the fused set, samples) and this file's figures against the bounds.
+This file is made by \`node scripts/accuracy.mjs\`. Each run of the tests checks every 256th argument (of the fused set, samples)
+and the figures of this file against the bounds (\`tests/native/test_math.c\`).
 `);
