@@ -47,8 +47,9 @@ export const pageOf = (figures) => {
   const first = firstResultMs.length ? `\nA first result on a fresh page takes ${ms(medianOf(firstResultMs))} ms after \`init\`.\n` : '';
   return `# Times
 
-Made by \`npm run bench -- --write\`, from \`bench/bench.json\`; nothing in it is edited by hand. A time is the median over
-rounds in which all take turns. A ratio says how many times as long the other takes: above 1, Sinter is faster.
+\`npm run bench -- --write\` makes this page from \`bench/bench.json\`; do not edit it by hand. A time is the median over rounds
+in which all libraries take turns. A ratio says how many times as long another library takes: above 1, Sinter is faster.
+[bench/README.md](../bench/README.md) says how times are measured.
 
 ${machineOf(figures)}
 
@@ -56,16 +57,23 @@ ${machineOf(figures)}
 
 ## In a page
 
-One page of Chromium, one worker, two threads each. The ratio is that of the best of the others whose results are right; the
-goal stands beside it: ${reached} of ${goals.length} are reached.
+All libraries run in one page of Chromium, in one worker, with two threads each. The column "ratio" compares with the best other
+library whose result is right, "of minima" compares the minima instead of the medians. "goal" is the ratio, or the time, that Sinter
+aims at: ${reached} of ${goals.length} goals are reached.
 
 ${table(['ms, median', ...Object.values(LIBRARIES), 'ratio', 'of minima', 'goal', 'note'],
     page.cases.map((row) => [row.name, ...Object.keys(LIBRARIES).map((name) => ms(row.ms[name])), times(row.ratio), times(row.ratioOfMinima), goalOf(row), noteOf(row)]))}
 
 ## Natively, and in WebAssembly
 
-"native" interprets kernels in strips, "compiled" has them made by the machine's compiler ([how](native.md)); "Chromium" and
-"Node" are WebAssembly with threads. Ratios are over the better of the two native builds. PyTorch takes longer in
+| column | what runs |
+|---|---|
+| native | native code whose kernels are interpreted |
+| compiled | native code whose kernels the machine's C compiler compiled ([how](native.md)) |
+| Chromium, Node | WebAssembly with threads |
+| one thread | WebAssembly with one thread |
+
+In the ratios, "native" is the better of the two native builds. PyTorch takes longer in
 ${compared.filter(({ ratios }) => ratios.torch >= 1).length} of ${compared.length} workloads.
 ${first}
 ${nativeTable(workloads)}
