@@ -132,7 +132,7 @@ typedef struct sn_options {
   bool deterministic;            /* no fused multiply-adds: the same bits natively and in WebAssembly */
   bool no_jit;                   /* WebAssembly: make no code at run time; the results are the same */
   bool relaxed_simd;             /* WebAssembly: the engine has relaxed SIMD */
-  /* Natively: the instruction set to use, by its name in sn_isa; the machine must have it. NULL: the best one. */
+  /* Natively: the instruction set to use, such as "avx2" or "generic"; the machine must have it. NULL: the best one. */
   const char *isa;
   const sn_processes *processes; /* natively: the processes that run the steps of sn_step_load; NULL: only this one */
 } sn_options;
