@@ -466,7 +466,7 @@ SN_API sn_status sn_program_run_async(sn_program *program, sn_tensor *const *inp
 
 typedef struct sn_program_info {
   size_t nodes;         /* of the graph after all passes */
-  size_t kernels;       /* that one run starts */
+  size_t kernels;       /* steps of one run */
   size_t arena_bytes;   /* of the planned block for intermediate values */
   uint64_t naive_bytes; /* that they would take without reuse of memory */
   double flops;         /* of one run */
