@@ -1,8 +1,10 @@
-// Several texts at once: a step reads tokens of each, at positions of their own, so that weights are read once for all of them.
+// Several texts at once: one step reads tokens of each text, at the text's own position, and reads the weights once for all of
+// them.
 //
-// The step is that of one text, mapped over the texts (vmap): products with weights get as many rows more. Texts read up to a
-// chunk of their prompts, or one token; the tokens of a text that are fewer than others' are filled up, and a text that has
-// none reads its last one again, which changes nothing. As in session.ts, what fills up lies where later tokens come.
+// The step is that of one text, mapped over the texts (vmap): products with weights get one row per text and token. In a step a
+// text reads up to a chunk of its prompt, or one token. Every text's tokens are padded to the longest chunk. A text that has no
+// token to read reads its last one again, which changes nothing. As in session.ts, the padding lies where later tokens will be
+// written.
 
 import { jit, tensor, tidy, vmap, type Jitted, type Tensor } from '../index.js';
 import { hidden, logitsOf, type LayerCache, type Weights } from './forward.js';
@@ -13,7 +15,7 @@ type Step = Jitted<
   { logits: Tensor; caches: LayerCache[] }
 >;
 
-/** The logits behind the tokens of a text. */
+/** The logits behind the last token that a text has read. */
 export interface Read {
   row: number;
   logits: Float32Array;
@@ -23,7 +25,7 @@ export class Batch {
   readonly #parts: Parts;
   readonly #step: Step;
   readonly #caches: Caches;
-  /** Of each text, how many tokens are in the cache, and the last of them. */
+  /** For each text, how many tokens are in the cache, and which one is the last. */
   #lengths: number[] = [];
   #lasts: number[] = [];
 
@@ -45,15 +47,15 @@ export class Batch {
     return this.#lengths[row]!;
   }
 
-  /** Starts so many texts. */
+  /** Starts as many new texts. */
   begin(rows: number): void {
     this.reset();
     this.#lengths = Array.from({ length: rows }, () => 0);
     this.#lasts = Array.from({ length: rows }, () => 0);
   }
 
-  /** Reads tokens of each text behind those so far, a chunk at most, and takes them out of its list. Returns the logits of the
-   *  texts whose lists are empty then, and were not before. */
+  /** Reads the next tokens of each text, at most a chunk, and removes them from its list. Returns logits of the texts whose
+   *  list became empty by this call. */
   async read(next: readonly number[][]): Promise<Read[]> {
     const chunks = next.map((list) => list.splice(0, CHUNK));
     const logits = this.#readChunks(chunks);
@@ -91,13 +93,13 @@ export class Batch {
       });
       return logits;
     } catch (error) {
-      // The cache may be used up.
+      // The step may have consumed the donated cache.
       this.reset();
       throw error;
     }
   }
 
-  /** Forgets all texts, and gives their cache back. */
+  /** Forgets all texts and frees their cache. */
   reset(): void {
     this.#caches.dispose();
     this.#lengths = [];

@@ -1,41 +1,43 @@
-// What a cache of keys and values is made of: rows of numbers, or rows of Q8_0 blocks, a row for each token and head.
+// How a cache of keys and values is stored: one row per token and head, of plain numbers or of Q8_0 blocks.
 //
-// New rows of float32 are written where they go, into a cache that is donated. A scatter has no other dtypes of a cache: there
-// they are put at their positions by a choice between them and the old ones. Blocks are multiplied as they lie: scores take queries quantised to 8 bits, the mixing of values has their
-// numbers.
+// New rows of float32 are scattered in place, into a cache that is donated. Scatter does not support caches of other dtypes:
+// there a select between new and old rows puts the new ones at their positions. Blocks are multiplied without unpacking: for
+// scores the queries are quantised to 8 bits, and for the mix of values the blocks are dequantised exactly.
 
 import { UnsupportedError, arange, concat, logicalAnd, matmul, matmulBlocks, matmulDequantized, permuteDims, reshape, scatter, take, where, zeros, type Tensor } from '../index.js';
 
-/** What keys and values are kept as. */
+/** How keys and values are stored. */
 export type CacheType = 'float32' | 'float16' | 'Q8_0';
 
-/** Numbers and bytes of a block of Q8_0: a scale in float16, then whole numbers of 8 bits. */
+/** Numbers per Q8_0 block and its bytes: a scale in float16, then whole numbers of 8 bits. */
 const [NUMBERS, BYTES] = [32, 34];
 
 export const isQuantised = (rows: Tensor): boolean => rows.dtype === 'uint8';
 
-/** Rows of numbers as rows of Q8_0 blocks. */
+/** Quantises rows of numbers to rows of Q8_0 blocks. */
 export function inBlocks(rows: Tensor): Tensor {
   const parts = reshape(rows, [...rows.shape.slice(0, -1), -1, NUMBERS]);
   const scale = parts.abs().max({ axis: -1, keepdims: true }).div(127).minimum(65504).astype('float16').astype('float32');
   const whole = where(scale.greater(0), parts.div(scale), 0).round().clip(-127, 127).astype('int32').bitwiseAnd(255);
-  // The bits of a float16: of a subnormal one its multiple of 2^-24, of others those of the float32 with 5 bits of exponent.
+  // The bits of a float16. A subnormal's are its multiple of 2^-24; a normal's are those of the float32, with the exponent
+  // rebased to 5 bits.
   const half = where(scale.less(2 ** -14), scale.mul(2 ** 24).astype('int32'), scale.bitcast('int32').shiftRightLogical(13).sub(112 << 10));
   const bytes = concat([half.bitwiseAnd(255), half.shiftRightLogical(8), whole], { axis: -1 }).astype('uint8');
   return reshape(bytes, [...rows.shape.slice(0, -1), (rows.shape.at(-1)! / NUMBERS) * BYTES]);
 }
 
-/** Refuses heads that are no whole blocks. */
+/** Refuses heads whose size is not a multiple of a block. */
 export function checkCache(op: string, type: CacheType, sizes: readonly number[]): void {
   const odd = sizes.find((size) => size % NUMBERS !== 0);
   if (type === 'Q8_0' && odd !== undefined) throw new UnsupportedError(op, `a cache in Q8_0 of heads of ${odd}`, { hint: `they would have to be multiples of ${NUMBERS}` });
 }
 
-/** Room for rows of so many numbers. */
+/** An empty cache whose rows have room for `size` numbers. */
 export const emptyCache = (type: CacheType, shape: readonly number[], size: number): Tensor =>
   type === 'Q8_0' ? zeros([...shape, (size / NUMBERS) * BYTES], { dtype: 'uint8' }) : zeros([...shape, size], { dtype: type });
 
-/** The cache (batch, heads, capacity, row) with the rows of some tokens (batch, heads, tokens, size) at their positions. */
+/** The cache (batch, heads, capacity, row) after the rows of new tokens (batch, heads, tokens, size) are written from a
+ *  position on. */
 export function appended(cache: Tensor, rows: Tensor, position: Tensor): Tensor {
   const count = rows.shape[2]!;
   if (cache.dtype === 'float32') return scatter(cache, arange(0, count, 1, { dtype: 'int32' }).add(position), rows, { axis: 2 });

@@ -1,5 +1,5 @@
-// Chats: messages become a text by the template that the file brings, which is written in Jinja. The package has no
-// dependencies: who chats gives a renderer, the class Template of @huggingface/jinja, or a function of their own.
+// Chats: the template in the model's file, written in Jinja, turns messages into a text. The package has no dependencies, so
+// the caller gives the renderer: the class Template of @huggingface/jinja, or a function.
 
 import { SinterError, internals } from '../index.js';
 
@@ -8,10 +8,10 @@ export interface ChatMessage {
   content: string;
 }
 
-/** What a template gets. */
+/** What a template receives. */
 export interface ChatContext {
   messages: readonly ChatMessage[];
-  /** Ask for the beginning of an answer. */
+  /** Whether the text ends with the beginning of an answer. */
   add_generation_prompt: boolean;
   bos_token: string;
   eos_token: string;
@@ -31,7 +31,7 @@ function checkMessages(op: string, messages: unknown): void {
   if (!isRight) throw new SinterError('argument', op, `messages is ${internals.shown(messages)}, expected [{ role, content }]`);
 }
 
-/** The text of messages. source: of the template that the file has. */
+/** The text of messages. source: the template's text in the file, if there is one. */
 export function renderChat(op: string, template: unknown, source: unknown, context: ChatContext): string {
   checkMessages(op, context.messages);
   if (typeof template !== 'function')

@@ -1,24 +1,24 @@
-// What a model is made of, from the metadata of its file. What published architectures have in common is read from
-// their keys; three facts that files do not state follow from the name of the architecture, in one table.
+// The configuration of a model, from the metadata of its file. What published architectures have in common is read from their
+// keys. Facts that files do not state follow from the name of the architecture, in one table.
 
 import { UnsupportedError, internals } from '../index.js';
 import type { GgufMetadata } from '../gguf/index.js';
 
 const { damaged, shown } = internals;
 
-/** gelu as llama.cpp has it, by a tanh; or as it is defined. */
+/** 'gelu' is the approximation by tanh, as in llama.cpp; 'exact gelu' is by the definition. */
 export type Activation = 'silu' | 'gelu' | 'exact gelu';
 
-/** What a file does not say of its architecture. */
+/** What a file does not say about its architecture. */
 interface Facts {
-  /** Whether every token sees all others, and nothing is written: encoder.ts. */
+  /** Whether every token sees all others, and the model does not write text: encoder.ts. */
   isEncoder?: boolean;
-  /** Whether rope turns neighbours, elements 2 i and 2 i + 1, and not i and i + half. */
+  /** Whether rope rotates neighbours, elements 2 i and 2 i + 1, instead of i and i + half. */
   interleaved?: boolean;
   activation: Activation;
   /** Whether embeddings are multiplied by the root of their width. */
   scalesEmbedding?: boolean;
-  /** Of so many layers one after the other, the last sees all tokens, the others a window. */
+  /** Of this many consecutive layers the last sees all tokens, and the others see a window. */
   windowPattern?: number;
 }
 
@@ -35,17 +35,17 @@ const ARCHITECTURES: Readonly<Record<string, Facts>> = {
   'nomic-bert': { isEncoder: true, activation: 'silu' },
 };
 
-/** How positions turn queries and keys. */
+/** How positions rotate queries and keys. */
 export interface RopeConfig {
-  /** Elements of a head that turn: the first ones. */
+  /** How many elements of a head are rotated: the first ones. */
   size: number;
   base: number;
-  /** Base of layers that see a window. */
+  /** Base of the layers that see a window. */
   windowBase: number;
-  /** longrope divides frequencies by tensors of the file alone. */
+  /** longrope divides frequencies only by tensors of the file. */
   scaling: 'none' | 'linear' | 'yarn' | 'longrope';
   factor: number;
-  /** Tokens of the context that a scaled model was first trained with. */
+  /** The context, in tokens, that a stretched model was first trained with. */
   originalContext: number;
   attentionFactor: number;
   interleaved: boolean;
@@ -60,22 +60,22 @@ export interface Config {
   keyHeads: number;
   headSize: number;
   valueSize: number;
-  /** Tokens that the model was trained to see. */
+  /** How many tokens the model was trained to see. */
   context: number;
   norm: 'rms' | 'layer';
   eps: number;
   rope: RopeConfig;
   activation: Activation;
   embeddingScale: number;
-  /** Scores of attention, and logits, stay within these; 0: wherever they are. */
+  /** Scores of attention and logits are kept within these bounds by cap * tanh(x / cap); 0: no bound. */
   scoreCap: number;
   logitCap: number;
-  /** Tokens that a layer sees, itself among them; 0: all. */
+  /** How many tokens a token sees in this layer, itself included; 0: all. */
   window(layer: number): number;
   pooling: 'mean' | 'last' | 'first';
 }
 
-/** Reads the keys of an architecture, each checked. */
+/** Reads the keys of an architecture and checks each value. */
 class Keys {
   constructor(
     readonly op: string,
@@ -91,14 +91,14 @@ class Keys {
     return this.#get(key) !== undefined;
   }
 
-  /** A number above 0, or at least the given one. */
+  /** A finite number above 0, or of at least `least`. */
   number(key: string, otherwise?: number, least = Number.MIN_VALUE): number {
     const value = this.#get(key) ?? otherwise;
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
     throw damaged(this.op, `${this.architecture}.${key} is ${shown(value)}, expected a number${least > 0 ? ' above 0' : ''}`);
   }
 
-  /** A count; an array of equal ones is that one. */
+  /** A count above 0. An array whose elements are all equal counts as that element. */
   count(key: string, otherwise?: number): number {
     const value = this.#get(key);
     if (internals.isNumericArray(value) && value.length > 0) {
@@ -125,7 +125,7 @@ function readRope(keys: Keys, facts: Facts, headSize: number, context: number): 
   const size = keys.count('rope.dimension_count', headSize);
   if (size > headSize || size % 2 !== 0) throw damaged(keys.op, `${keys.architecture}.rope.dimension_count is ${size}, of heads of ${headSize}`);
   const base = keys.number('rope.freq_base', 10000);
-  // Older files have the factor of linear scaling alone.
+  // Older files have only the factor of linear scaling.
   const isOld = keys.has('rope.scale_linear');
   return {
     size,
@@ -141,7 +141,7 @@ function readRope(keys: Keys, facts: Facts, headSize: number, context: number): 
 
 const POOLING = ['', 'mean', 'first', 'last'] as const;
 
-/** The model that metadata describe; what cannot be computed is refused. */
+/** The configuration that metadata describe. Models that cannot be computed are refused. */
 export function readConfig(op: string, metadata: GgufMetadata): Config {
   const architecture = metadata['general.architecture'];
   if (typeof architecture !== 'string' || !Object.hasOwn(ARCHITECTURES, architecture))

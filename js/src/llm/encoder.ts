@@ -1,7 +1,7 @@
-// The forward pass of encoders such as BERT: every token sees all others, and norms stand behind what is added.
+// The forward pass of encoders such as BERT: every token sees all others, and norms follow the residual additions.
 //
-// Positions are rows that are added to the embeddings, where the file has some, or else turn queries and keys. Tokens that only
-// fill up a text lie behind it, where nothing sees them.
+// If the file has rows for positions, they are added to the embeddings; otherwise positions rotate queries and keys. Padding
+// tokens lie behind the text and are masked out.
 
 import { arange, attention, broadcastTo, permuteDims, reshape, zeros, type Tensor } from '../index.js';
 import type { Config } from './config.js';
@@ -9,7 +9,7 @@ import { Block, base, fed, normalized, projected, turned, type ModelAngles, type
 import { turnsAt } from './rope.js';
 import { rowsOf } from './weights.js';
 
-/** Embeddings of tokens, and what the file adds to them: of the first type of tokens, of positions. */
+/** Embeddings of tokens, plus what the file has rows for: the first token type, and positions. */
 function embedded(config: Config, weights: Weights, tokens: Tensor): Tensor {
   let x = rowsOf(base(weights['token_embd.weight']!), tokens);
   const [types, positions] = [weights['token_types.weight'], weights['position_embd.weight']];
@@ -18,7 +18,7 @@ function embedded(config: Config, weights: Weights, tokens: Tensor): Tensor {
   return normalized(config, weights, 'token_embd_norm', x);
 }
 
-/** What the last block makes of tokens (batch, n), of which the first ones count: (batch, n, width). */
+/** The output of the last block for tokens (batch, n), of which only the first `count` are not padding: (batch, n, width). */
 export function encoded(config: Config, weights: Weights, angles: ModelAngles, tokens: Tensor, count: Tensor): Tensor {
   const n = tokens.shape[1]!;
   const mask = broadcastTo(arange(0, n, 1, { dtype: 'int32' }).less(count), [n, n]);

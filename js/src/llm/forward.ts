@@ -1,7 +1,7 @@
 // The forward pass of a decoder, for all architectures: what a block does follows from the tensors that it has.
 //
-// Tokens are (batch, tokens). With a cache, the keys and values of the tokens before lie in it, and those of these tokens
-// are put behind them: every shape is fixed, and the position is a tensor, so that one program serves all positions.
+// Tokens are (batch, tokens). With a cache, keys and values of earlier tokens lie in it, and those of these tokens are written
+// behind them. Every shape is fixed, and the position is a tensor, so one program serves all positions.
 
 import { SinterError, arange, attention, checkpoint, concat, gelu, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, where, logicalAnd, matmulBlocks, type Tensor } from '../index.js';
 import { appended, isQuantised, timesKeys, timesValues } from './cache.js';
@@ -9,10 +9,10 @@ import type { Activation, Config } from './config.js';
 import { anglesOf, turnsAt, type Angles } from './rope.js';
 import { isBlocks, rowsOf, shapeOf, type HeldWeight } from './weights.js';
 
-/** A matrix (out, in) as it is held, and what LoRA adds to it. */
+/** A matrix (out, in) as it is held, optionally with what LoRA adds to it. */
 export type Weight = HeldWeight | { base: HeldWeight; down: Tensor; up: Tensor; scale: number };
 
-/** The weights of a model by the names that they have in files. */
+/** The weights of a model by their names in files. */
 export type Weights = Readonly<Record<string, Weight>>;
 
 /** Keys and values of a layer: (batch, keyHeads, capacity, size) each, or rows of blocks (cache.ts). */
@@ -21,8 +21,8 @@ export interface LayerCache {
   values: Tensor;
 }
 
-/** x (..., in) times a weight (out, in), transposed: the one place where weights are multiplied with. A weight that is
- *  held in another form is one more case here. */
+/** x (..., in) times the transpose of a weight (out, in): the only place that multiplies with weights. Another form of held
+ *  weights is one more case here. */
 export function linear(x: Tensor, weight: Weight): Tensor {
   if (isBlocks(weight)) return matmulBlocks(x, weight.bytes, { kind: weight.kind });
   if (!('base' in weight)) return matmul(x, permuteDims(weight, [1, 0])).astype('float32');
@@ -33,10 +33,10 @@ export function linear(x: Tensor, weight: Weight): Tensor {
 /** A weight without what LoRA adds. */
 export const base = (weight: Weight): HeldWeight => ('base' in weight ? weight.base : weight);
 
-/** A vector, of which no file has blocks. */
+/** A vector. Files never quantise these, so it is a tensor. */
 const vector = (weight: Weight | undefined): Tensor | undefined => weight as Tensor | undefined;
 
-/** What a block of a model computes with. */
+/** One block (layer) of a model: finds its weights by their names. */
 export class Block {
   constructor(
     readonly config: Config,
@@ -52,7 +52,7 @@ export class Block {
     return this.get(`${name}.weight`) !== undefined;
   }
 
-  /** The product with a weight, and the bias if there is one. */
+  /** The product with a weight, plus the bias if the file has one. */
   product(name: string, x: Tensor): Tensor {
     const weight = this.get(`${name}.weight`);
     if (!weight) throw new SinterError('argument', 'llm', `the file has no tensor blk.${this.layer}.${name}.weight`);
@@ -66,7 +66,7 @@ export class Block {
   }
 }
 
-/** The norm of the model's kind, with what weight and bias the file has. */
+/** The model's kind of norm, with the weight and bias that the file has. */
 export function normalized({ norm, eps }: Config, weights: Weights, name: string, x: Tensor): Tensor {
   const [weight, bias] = [vector(weights[`${name}.weight`]), vector(weights[`${name}.bias`])];
   const given = { eps, ...(weight && { weight }) };
@@ -78,11 +78,11 @@ export function normalized({ norm, eps }: Config, weights: Weights, name: string
 /** (batch, tokens, heads * size) -> (batch, heads, tokens, size) */
 const split = (x: Tensor, heads: number): Tensor => permuteDims(reshape(x, [x.shape[0]!, x.shape[1]!, heads, -1]), [0, 2, 1, 3]);
 
-/** Part of the last axis. */
+/** The elements of the last axis from an index on. */
 const part = (x: Tensor, from: number, size: number): Tensor =>
   slice(x, [...x.shape.slice(0, -1).map(() => 0), from], [...x.shape.slice(0, -1), size]);
 
-/** Queries, keys and values, from three products or one. */
+/** Queries, keys and values, from three products or from a fused one. */
 export function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Tensor] {
   const { heads, keyHeads, headSize, valueSize } = block.config;
   if (!block.has('attn_qkv')) {
@@ -93,22 +93,22 @@ export function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Te
   return [split(part(all, 0, q), heads), split(part(all, q, k), keyHeads), split(part(all, q + k, keyHeads * valueSize), keyHeads)];
 }
 
-/** The first elements of each head turned by their positions. */
+/** x with the first elements of each head rotated by their positions. */
 export function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
   const whole = x.shape[3]!;
   if (size === whole) return rope(x, { ...angles, interleaved });
   return concat([rope(part(x, 0, size), { ...angles, interleaved }), part(x, size, whole - size)], { axis: -1 });
 }
 
-/** Which of the sources tokens from a position on see: (tokens, sources). */
+/** Which sources each token sees, for tokens from a position on: (tokens, sources). */
 function seen(tokens: number, sources: number, position: Tensor, window: number): Tensor {
   const distance = reshape(arange(0, tokens, 1, { dtype: 'int32' }), [tokens, 1]).add(position).sub(arange(0, sources, 1, { dtype: 'int32' }));
   const isBefore = distance.greaterEqual(0);
   return window > 0 ? logicalAnd(isBefore, distance.less(window)) : isBefore;
 }
 
-/** softmax(cap * tanh(scale q k^T / cap)) v, where scores are kept within a cap, or softmax(scale q k^T) v for a cap of 0; of
- *  keys and values as a cache has them. */
+/** Attention by separate products: softmax(cap * tanh(scale q k^T / cap)) v, or softmax(scale q k^T) v for a cap of 0. k and
+ *  v are as a cache stores them. */
 function scored(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, cap: number): Tensor {
   const [batch, heads, tokens, size] = q.shape as [number, number, number, number];
   const [keyHeads, sources] = [k.shape[1]!, k.shape[2]!];
@@ -123,7 +123,7 @@ function scored(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, cap: number): Ten
 /** What attention needs besides x. */
 interface Context {
   position: Tensor;
-  /** Angles of layers that see all, and of those that see a window. */
+  /** Cosines and sines for layers that see all tokens, and for those that see a window. */
   angles: { all: { cos: Tensor; sin: Tensor }; window: { cos: Tensor; sin: Tensor } };
 }
 
@@ -149,7 +149,8 @@ function attended(block: Block, x: Tensor, { position, angles }: Context, cache:
 
 const ACTIVATIONS: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu: (x) => silu(x), gelu: (x) => geluTanh(x), 'exact gelu': (x) => gelu(x) };
 
-/** down(activation(gate) * up), where the gate is a product of its own, the first half of up, or not there. */
+/** The feed-forward part: down(activation(gate) * up). The gate is a product of its own or the first half of up; without one
+ *  it is down(activation(up)). */
 export function fed(block: Block, x: Tensor): Tensor {
   const activate = ACTIVATIONS[block.config.activation];
   const up = block.product('ffn_up', x);
@@ -164,7 +165,7 @@ function blockOf(block: Block, x: Tensor, context: Context, cache: LayerCache | 
   const normed = block.norm('attn_norm', x);
   let [mixed, next] = attended(block, normed, context, cache);
   if (block.has('post_attention_norm')) mixed = block.norm('post_attention_norm', mixed);
-  // Without a norm of its own, the second half works on what the first one does.
+  // A block without a second norm runs both halves in parallel, on the same normed input.
   if (!block.has('ffn_norm')) return [x.add(mixed).add(fed(block, normed)), next];
   const between = x.add(mixed);
   let added = fed(block, block.norm('ffn_norm', between));
@@ -172,20 +173,21 @@ function blockOf(block: Block, x: Tensor, context: Context, cache: LayerCache | 
   return [between.add(added), next];
 }
 
-/** Angles of a model, made once. */
+/** Frequencies of a model, computed once. */
 export interface ModelAngles {
   all: Angles;
   window: Angles;
 }
 
-/** factors: of the file, one for each pair, or null. */
+/** factors: from the file, one per pair of elements, or null. */
 export const modelAngles = (config: Config, factors: ArrayLike<number> | null): ModelAngles => ({
   all: anglesOf(config.rope, false, factors),
   window: anglesOf(config.rope, true, factors),
 });
 
-/** What the last block makes of tokens (batch, n) from a position on, normed: (batch, n, width); and the caches.
- *  together: derivatives make the values inside of so many blocks again, of those at once; 0: of none. */
+/** The normed output of the last block for tokens (batch, n) from a position on: (batch, n, width); and the new caches.
+ *  together: how many consecutive blocks share a checkpoint, whose inner values derivatives compute again; 0: no
+ *  checkpoints. */
 export function hidden(
   config: Config,
   weights: Weights,
@@ -216,7 +218,7 @@ export function hidden(
   return [normalized(config, weights, 'output_norm', x), after];
 }
 
-/** The logits of what hidden made; a model without an output of its own uses its embeddings. */
+/** The logits of an output of hidden. A model without output weights uses its embeddings. */
 export function logitsOf({ logitCap }: Config, weights: Weights, x: Tensor): Tensor {
   let logits = linear(x, weights['output.weight'] ?? weights['token_embd.weight']!);
   const bias = vector(weights['output.bias']);

@@ -1,4 +1,4 @@
-// Writing: the prompt is read in chunks, then token after token is chosen and read.
+// Generation: the prompt is read in chunks, then token after token is chosen and read.
 
 import { SinterError, internals, type FitOptions } from '../index.js';
 import type { Batch } from './batch.js';
@@ -9,25 +9,25 @@ import type { TextStream, Tokenizer } from './tokenizer/tokenizer.js';
 const { checkInteger, readOptions, shown } = internals;
 
 export interface GenerateOptions extends SamplingOptions {
-  /** Most tokens to write. Default 256. */
+  /** The largest number of tokens to write. Default 256. */
   maxTokens?: number;
-  /** Texts that end the writing; they are not given out. */
+  /** Texts that end the generation. They are not given out. */
   stop?: string | readonly string[];
-  /** Ends the writing: the loop ends, and what was written stays valid. */
+  /** Ends the generation when aborted: the loop ends, and what was written stays valid. */
   signal?: NonNullable<FitOptions<unknown>['signal']>;
 }
 
 /** What a generator returns at its end. */
 export interface Generated {
-  /** Why it ended: a token that ends texts, maxTokens, a text of stop, the context is full, or the signal. */
+  /** Why it ended, in this order: an end token, maxTokens, a stop text, a full context, the signal. */
   reason: 'end' | 'length' | 'stop' | 'context' | 'signal';
-  /** What was written. */
+  /** The tokens written. */
   tokens: number[];
 }
 
 /** A piece of one of several texts. */
 export interface GeneratedPart {
-  /** Of which prompt. */
+  /** The index of its prompt. */
   index: number;
   text: string;
 }
@@ -36,14 +36,14 @@ type WritingOptions = Omit<GenerateOptions, 'signal'>;
 
 const GENERATE: internals.OptionSchema<GenerateOptions> = { ...SAMPLING, maxTokens: 'integer', stop: 'any', signal: 'any' };
 
-/** Gives text out up to one of some texts, and keeps back what may become one. */
+/** Passes text on up to the first stop text, and holds back an end that may become one. */
 class Stops {
   #held = '';
   isStopped = false;
 
   constructor(readonly stops: readonly string[]) {}
 
-  /** What can be given out with a text more. */
+  /** Takes further text; returns what can be given out now. */
   next(text: string): string {
     this.#held += text;
     const found = this.stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
@@ -59,13 +59,13 @@ class Stops {
     return given;
   }
 
-  /** What was kept back and became none. */
+  /** What was held back and did not become a stop text. */
   end(): string {
     return this.#held;
   }
 }
 
-/** How much of the end of a text is the beginning of another one. */
+/** Length of the longest end of a text that is a proper beginning of the other. */
 function overlap(text: string, other: string): number {
   for (let size = Math.min(text.length, other.length - 1); size > 0; size--) if (text.endsWith(other.slice(0, size))) return size;
   return 0;
@@ -77,8 +77,8 @@ function stopsOf(op: string, stop: unknown): readonly string[] {
   throw new SinterError('argument', op, `stop is ${shown(stop)}, expected texts`);
 }
 
-/** Gives the text behind a prompt. A space between the two stays, unless a text begins there: an answer, or what follows
- *  a special token, before which encoding puts a space of its own. */
+/** The stream that decodes what is written behind a prompt. A space at its beginning stays, unless a text begins there: the
+ *  answer in a chat, or what follows a special token. Encoding puts a space of its own before these. */
 function textsBehind(op: string, tokenizer: Tokenizer, prompt: Int32Array): TextStream {
   const isBegin = op === 'llm.chat' || tokenizer.decode(prompt.slice(-1), { continues: true }) === '';
   return tokenizer.stream({ continues: !isBegin });
@@ -87,7 +87,7 @@ function textsBehind(op: string, tokenizer: Tokenizer, prompt: Int32Array): Text
 /** One text that is being written. */
 class Writing {
   readonly tokens: number[] = [];
-  /** null as long as it goes on. */
+  /** null while the generation goes on. */
   reason: Generated['reason'] | null;
   readonly #tokenizer: Tokenizer;
   readonly #texts: TextStream;
@@ -106,7 +106,7 @@ class Writing {
     this.reason = maxTokens > 0 ? null : 'length';
   }
 
-  /** Chooses a token; the text that can be given out then. */
+  /** Chooses a token; returns the text that can be given out then. */
   take(logits: Float32Array): string {
     const token = this.#choose(logits);
     if (this.#tokenizer.ends.has(token)) {
@@ -120,7 +120,7 @@ class Writing {
     return text;
   }
 
-  /** What was kept back at the end. */
+  /** What was held back at the end. */
   rest(): string {
     return this.reason === 'stop' ? '' : this.#stops.next(this.#texts.end()) + this.#stops.end();
   }
@@ -162,7 +162,7 @@ export async function* generated(
   return writing.generated;
 }
 
-/** Several texts at once; text i is chosen by the seed plus i, which stays within 32 bits. */
+/** Generates several texts at once. Text i uses the seed plus i, wrapped to 32 bits. */
 export async function* generatedAll(
   op: string,
   batch: Batch,

@@ -1,5 +1,5 @@
-// sinter/llm: language models from GGUF files. An entry point of its own, made of the public functions of sinter and
-// sinter/gguf; a page that does not use it does not download it.
+// sinter/llm: language models from GGUF files. It is an entry point of its own on top of the public functions of sinter and
+// sinter/gguf, so pages that do not use it do not download it.
 
 export { tokenizer, type DecodeTokensOptions, type EncodeTextOptions, type TextStream, type Tokenizer } from './tokenizer/tokenizer.js';
 export { load, type ChatOptions, type EmbedOptions, type LoadOptions, type Model, type ModelInfo, type SaveModelOptions } from './model.js';

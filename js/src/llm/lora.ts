@@ -1,5 +1,5 @@
-// LoRA (Hu et al. 2021): what a weight W (out, in) learns is up @ down * alpha / rank, with few numbers; the weights of the
-// file stay as they are, and get no gradient.
+// LoRA (Hu et al. 2021): a weight W (out, in) becomes W + up @ down * alpha / rank, where up and down have few numbers. The
+// file's weights stay unchanged and get no gradient.
 
 import { SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
@@ -10,43 +10,45 @@ import { isBlocks, numbersOf, shapeOf, type HeldWeight } from './weights.js';
 const { checkInteger, readOptions, shown } = internals;
 
 export interface LoraOptions {
-  /** Rows of down, and columns of up. Default 8. */
+  /** Rows of down and columns of up. Default 8. */
   rank?: number;
-  /** What is added is scaled by alpha / rank. Default: rank. */
+  /** The product up @ down is scaled by alpha / rank. Default: rank. */
   alpha?: number;
-  /** Names of weights in blocks. Default ['attn_q', 'attn_v']. */
+  /** Names of weights within blocks. Default ['attn_q', 'attn_v']. */
   targets?: readonly string[];
-  /** Random numbers that down begins with. Default random.key(0). */
+  /** The random key for the initial values of down. Default random.key(0). */
   key?: Tensor;
-  /** Whether derivatives make what is inside of blocks again instead of keeping it: the memory of a few blocks and not of all, for
-   *  about a third more time. Default true. */
+  /** Whether derivatives compute the values inside blocks again instead of keeping them: memory for a few blocks instead of
+   *  all, for about a third more time. Default true. */
   checkpoint?: boolean;
 }
 
-/** down (rank, in) begins at random, up (out, rank) at 0: at first nothing changes. */
+/** down (rank, in) starts random and up (out, rank) at 0, so the model is unchanged at first. */
 export type LoraParams = Record<string, { down: Tensor; up: Tensor }>;
 
 export interface LoraLossOptions {
-  /** Tokens with this label count nothing, in the mean neither. */
+  /** Tokens with this label add nothing to the loss, and are not counted by the mean. */
   ignoreIndex?: number;
 }
 
 export interface Lora {
-  /** What is trained: by the names of the weights. */
+  /** The trainable parameters, by the names of the weights. */
   readonly params: LoraParams;
-  /** Logits (batch, n, tokens) of tokens (batch, n), int32: for jit, grad and trainStep. */
+  /** Logits (batch, n, tokens) of tokens (batch, n), int32; for use in jit, grad and trainStep. */
   apply(params: LoraParams, tokens: TensorLike): Tensor;
-  /** The mean loss of the tokens that come next (batch, n), int32: that of softmaxCrossEntropy of the logits, of which only a few
-   *  tokens' are in memory at a time. Parts of a text that have no label, e.g. questions, have that of ignoreIndex. */
+  /** The mean loss of the next tokens (batch, n), int32: that of softmaxCrossEntropy over the logits, which are in memory
+   *  for only a few tokens at a time. Give parts of a text that are not to be learned, e.g. questions, the label
+   *  ignoreIndex. */
   loss(params: LoraParams, tokens: TensorLike, next: TensorLike, options?: LoraLossOptions): Tensor;
-  /** Adds what was learned to the weights of the model. Those that were blocks are float32 from then on, so that nothing of it is lost; save makes blocks of them again. */
+  /** Adds what was learned to the weights of the model. Quantised ones become float32, so nothing learned is lost; save
+   *  quantises them again. */
   merge(params: LoraParams): void;
 }
 
 const LORA: internals.OptionSchema<LoraOptions> = { rank: 'integer', alpha: 'number', targets: 'any', key: 'tensor', checkpoint: 'boolean' };
 const TARGETS = ['attn_q', 'attn_k', 'attn_v', 'attn_qkv', 'attn_output', 'ffn_gate', 'ffn_up', 'ffn_down'];
 
-/** The model that is adapted. weights change when what was learned is merged. */
+/** The model that is adapted. merge replaces entries of weights. */
 interface Adapted {
   config: Config;
   angles: ModelAngles;
@@ -66,8 +68,9 @@ function namesOf(op: string, targets: unknown, weights: Record<string, HeldWeigh
   });
 }
 
-/** Of how many blocks a checkpoint is. In tensors as wide as x, derivatives have one for each checkpoint, and beside them the
- *  logits at first, of so large a share of the tokens, later what the blocks of one make: where the most of it is least. */
+/** How many blocks share a checkpoint: the number with the smallest peak of memory, counted in tensors as wide as x.
+ *  Derivatives hold one tensor per checkpoint. Beside these are, at first, the logits of the given share of the tokens, and
+ *  later the values that the blocks of one checkpoint make. */
 function togetherOf({ layers, width }: Config, weights: Record<string, HeldWeight>, share: number): number {
   const rows = (name: string): number => (weights[name] ? shapeOf(weights[name])[0]! : 0);
   const logits = (share * (rows('output.weight') || rows('token_embd.weight'))) / width;
@@ -86,7 +89,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
   const scale = alpha / rank;
   const params = tidy(() => {
     const keys = random.splitKeys(key, names.length);
-    internals.evaluate(keys); // then one program draws all matrices of a shape, instead of one for each
+    internals.evaluate(keys); // then one program draws all matrices of a shape, instead of one program each
     return Object.fromEntries(names.map((name, i) => {
       const [out, width] = shapeOf(model.weights[name]!) as [number, number];
       const down = tidy(() => random.normal(keys[i]!, [rank, width]).mul(1 / Math.sqrt(width)));
@@ -98,7 +101,8 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
     const wrong = names.find((name) => !given?.[name]?.down || !given[name].up);
     if (wrong !== undefined) throw new SinterError('argument', op, `the parameters have no ${wrong}`, { hint: 'they are a tree as params' });
   };
-  /** What the last block makes of tokens (batch, n), and the weights that it was made with. */
+  /** The output of the last block for tokens (batch, n), and the adapted weights behind it. atOnce: tokens whose logits are
+   *  in memory at once. */
   const adaptedHidden = (given: LoraParams, tokens: TensorLike, atOnce: number): [Tensor, Record<string, Weight>] => {
     check(given);
     const list = internals.asTensor(tokens, op).astype('int32');

@@ -1,17 +1,17 @@
-// The loss of a model with many tokens in its vocabulary: logits are its largest tensor by far, so that only those of some
-// rows are there at once. Their derivative is made with them, and not kept but as that of the rows of x.
+// The loss of a model with a large vocabulary. The logits are its largest tensor by far, so only those of some rows exist at a
+// time. Their derivative is made together with them, and only what it becomes for the rows of x is kept.
 
 import { customVjp, pad, scan, softmaxCrossEntropy, tidy, valueAndGrad, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
 import { logitsOf, type Weights } from './forward.js';
 
-/** Rows whose logits are there at once. Fewer take less memory, and more time: the weights are unpacked for each part. */
+/** Rows whose logits exist at once. Fewer take less memory and more time: the weights are unpacked once per part. */
 export const ROWS = 64;
 
-/** A label that counts nothing where the caller has none. */
+/** The ignored label if the caller has none. */
 const NONE = -1;
 
-/** x (n, width) and labels (n) as parts of ROWS rows each, with rows at the end that count nothing. */
+/** x (n, width) and labels (n) as parts of ROWS rows each, padded with rows whose label is ignored. */
 function inParts(x: Tensor, labels: Tensor, ignored: number): [Tensor, Tensor] {
   const [n, width] = x.shape as [number, number];
   const more = (ROWS - (n % ROWS)) % ROWS;
@@ -20,8 +20,8 @@ function inParts(x: Tensor, labels: Tensor, ignored: number): [Tensor, Tensor] {
   return [pad(x, [[0, more], [0, 0]]).reshape([parts, ROWS, width]), pad(labels, [[0, more]], { value: ignored }).reshape([parts, ROWS])];
 }
 
-/** The sum of the losses of what hidden made, x (n, width), by labels (n), int32; 0 for those that are ignored. What the logits
- *  are made with gets no derivative. */
+/** The summed loss of rows x (n, width), an output of hidden, by labels (n), int32; ignored labels add 0. The weights get no
+ *  derivative. */
 export function lossOfRows(config: Config, weights: Weights, x: Tensor, labels: Tensor, ignored = NONE): Tensor {
   type Part = [Tensor, Tensor];
   const lossOf = (rows: Tensor, own: Tensor): Tensor => softmaxCrossEntropy(logitsOf(config, weights, rows), own, { ignoreIndex: ignored }).sum();

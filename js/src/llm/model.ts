@@ -1,4 +1,5 @@
-// A language model: loaded from a GGUF file, it writes, judges texts and learns. An encoder makes embeddings alone.
+// A language model, loaded from a GGUF file: it generates text, computes logits and can be fine-tuned. An encoder only computes
+// embeddings.
 
 import { SinterError, UnsupportedError, dispose, internals, jit, tensor, tidy, type Jitted, type Tensor, type io } from '../index.js';
 import { stream, write, type GgufData, type GgufMetadata, type KindName } from '../gguf/index.js';
@@ -18,40 +19,41 @@ const { checkChoice, readOptions } = internals;
 
 export interface LoadOptions extends io.ReadOptions {
   /**
-   * What matrices are held as. 'file': as in the file; quantised ones stay its bytes, and what is multiplied with them is
-   * quantised to 8 bits, as in llama.cpp. Otherwise they are dequantised once, as they arrive: float32 has their numbers
-   * exactly. Default 'file'.
+   * How matrices are held. 'file': as in the file. Quantised ones keep their bytes, and products quantise the other operand to
+   * 8 bits, as in llama.cpp. Otherwise they are dequantised once, as they arrive: 'float32' holds their numbers exactly.
+   * Default 'file'.
    */
   weights?: WeightType;
-  /** What keys and values are kept as: 'Q8_0' takes a quarter of float32's memory, of heads that are multiples of 32. Default
-   *  'float32'. */
+  /** How keys and values are held: 'Q8_0' takes about a quarter of float32's memory, and needs heads of a multiple of 32.
+   *  Default 'float32'. */
   cache?: CacheType;
-  /** Most tokens of a text. Default: as many as the model was trained with. */
+  /** The largest number of tokens of a text. Default: as many as the model was trained with. */
   context?: number;
 }
 
 export interface ChatOptions extends GenerateOptions {
-  /** What renders the file's template: the class Template of @huggingface/jinja; or a function of { messages, ... } of your own. */
+  /** Renders the file's template: the class Template of @huggingface/jinja, or your own function of { messages, ... }. */
   template: ChatTemplate;
 }
 
 export interface EmbedOptions {
-  /** What the text's vector is made of the tokens': their mean, the first, or the last one. Default: as the file says, or 'mean'. */
+  /** How the vectors of the tokens become the text's: their mean, the first, or the last one. Default: as the file says, or
+   *  'mean'. */
   pooling?: 'mean' | 'first' | 'last';
-  /** Whether the vector gets the length 1. Default true. */
+  /** Whether the vector is scaled to length 1. Default true. */
   normalize?: boolean;
 }
 
 export interface SaveModelOptions {
-  /** The kind of a tensor; kind: that of the file. Default: that of the file. */
+  /** Chooses the kind of a tensor by its name and the kind that it has in the file. Default: the latter. */
   kind?: (name: string, kind: KindName) => KindName;
 }
 
-/** What a model is made of, for those who want to know. */
+/** The main facts of a model. */
 export type ModelInfo = Pick<Config, 'architecture' | 'layers' | 'width' | 'heads' | 'keyHeads' | 'headSize'> & {
-  /** Most tokens of a text. */
+  /** The largest number of tokens of a text. */
   context: number;
-  /** How many numbers the weights are. */
+  /** How many numbers all weights have together. */
   parameters: number;
 };
 
@@ -60,32 +62,32 @@ export interface Model {
   readonly metadata: GgufMetadata;
   readonly tokenizer: Tokenizer;
   /**
-   * Goes on with a text, or tokens, piece by piece: for await (const piece of model.generate('Once')). What the cache has
-   * of the text before is not read again. One text at a time.
+   * Continues a text, or tokens, piece by piece: for await (const piece of model.generate('Once')). Tokens at the beginning
+   * whose keys and values are still in the cache are not read again. Only one text can be generated at a time.
    */
   generate(prompt: string | ArrayLike<number>, options?: GenerateOptions): AsyncGenerator<string, Generated>;
   /**
-   * Goes on with several texts at once, piece by piece of any of them: { index, text }. The weights are read once for all, so
-   * that a token of each takes little longer than one. Text i is chosen by the seed plus i. Returns what was generated of each.
+   * Continues several texts at once, piece by piece of any of them: { index, text }. The weights are read once for all texts,
+   * so one token of each takes little longer than one token. Text i uses the seed plus i. Returns what was generated for each.
    */
   generateAll(prompts: readonly (string | ArrayLike<number>)[], options?: GenerateOptions): AsyncGenerator<GeneratedPart, Generated[]>;
-  /** Answers the last of the messages, as generate does. */
+  /** Answers the last of the messages; otherwise as generate. */
   chat(messages: readonly ChatMessage[], options: ChatOptions): AsyncGenerator<string, Generated>;
-  /** Logits (n, tokens) of what may follow each of n tokens. */
+  /** Logits (n, tokens) of the token that follows each of n tokens. The caller owns the tensor. */
   logits(tokens: string | ArrayLike<number>): Tensor;
-  /** A vector (width) of a text. */
+  /** The embedding (width) of a text. The caller owns the tensor. */
   embed(text: string | ArrayLike<number>, options?: EmbedOptions): Tensor;
-  /** Small matrices beside weights, to be trained. */
+  /** Adapters (LoRA) for training: small matrices beside the weights. */
   lora(options?: LoraOptions): Lora;
-  /** The model as a GGUF file, each weight in the kind that its file had. */
+  /** The model as bytes of a GGUF file. Each weight gets the kind that it had in its file. */
   save(options?: SaveModelOptions): Uint8Array<ArrayBuffer>;
-  /** Programs compiled so far for writing: one per size of the cache, and of a chunk of the prompt. */
+  /** Programs compiled so far by generate and chat: one per size of the cache and of a chunk of the prompt. */
   readonly cacheSize: number;
-  /** Gives all memory back. */
+  /** Frees all memory of the model. */
   dispose(): void;
 }
 
-/** What encoders do. */
+/** The methods that encoders support. */
 const OF_ENCODERS = new Set(['llm.embed', 'llm.save']);
 
 const LOAD: internals.OptionSchema<LoadOptions> = { onProgress: 'function', weights: 'any', cache: 'any', context: 'integer' };
@@ -93,8 +95,8 @@ const EMBED: internals.OptionSchema<EmbedOptions> = { pooling: 'any', normalize:
 const SAVE: internals.OptionSchema<SaveModelOptions> = { kind: 'function' };
 
 /**
- * A model from a GGUF file: a Response, a Blob, bytes, or in Node a path. Of the file no more is in memory at a time than
- * one tensor, besides what becomes of it. Call init before.
+ * Loads a model from a GGUF file: a Response, a Blob, bytes, or a path in Node. Besides the weights made so far, at most one
+ * tensor of the file is in memory at a time. Call init before.
  */
 export async function load(source: io.ByteSource, options?: LoadOptions): Promise<Model> {
   const op = 'llm.load';
@@ -117,7 +119,8 @@ export async function load(source: io.ByteSource, options?: LoadOptions): Promis
   }
 }
 
-/** Factors of frequencies that the file has as a tensor: for all contexts, or for short and long ones. */
+/** Factors for frequencies, if the file has them as a tensor: one for all contexts, or one for short and one for long
+ *  contexts. */
 function factorsOf({ rope }: Config, weights: Record<string, HeldWeight>, context: number): ArrayLike<number> | null {
   const which = context > rope.originalContext ? 'long' : 'short';
   const t = weights['rope_freqs.weight'] ?? weights[`rope_factors_${which}.weight`];
@@ -135,7 +138,7 @@ class LoadedModel implements Model {
   readonly #batch: Batch;
   readonly #all: Jitted<[Weights, Tensor], Tensor>;
   readonly #states: Jitted<[Weights, Tensor, Tensor], Tensor>;
-  /** Whether a text is being written. */
+  /** Whether a generator is running. */
   #isBusy = false;
   #isDisposed = false;
 
@@ -180,7 +183,7 @@ class LoadedModel implements Model {
     return this.#alone(op, generated(op, this.#session, this.tokenizer, this.#parts.context, tokens, options));
   }
 
-  /** What writes, while nothing else does. */
+  /** Runs a generator; refused while another one runs. */
   async *#alone<Piece, Result>(op: string, pieces: AsyncGenerator<Piece, Result>): AsyncGenerator<Piece, Result> {
     if (this.#isBusy) throw new SinterError('argument', op, 'another text is being written', { hint: 'end its loop first' });
     this.#isBusy = true;
@@ -253,7 +256,7 @@ class LoadedModel implements Model {
     });
   }
 
-  /** Gives back what writes. */
+  /** Frees what generation uses. */
   #end(): void {
     this.#session.dispose();
     this.#batch.dispose();

@@ -1,36 +1,37 @@
-// The angles by which positions turn queries and keys: position times a frequency for each pair of elements.
+// The angles by which positions rotate queries and keys: the position times a frequency per pair of elements.
 //
-// Pair i of n has the frequency base ^ (-i / n). Models that were stretched to longer contexts divide frequencies: all
-// alike (linear), each by a factor of a tensor in the file (Llama 3, long rope), or the slow ones alone (YaRN, Peng et
-// al. 2023, which scales cosines and sines, too).
+// Pair i of n has the frequency base ^ (-i / n). Models that were stretched to longer contexts divide frequencies: all by one
+// factor (linear), each by a factor from a tensor in the file (Llama 3, long rope), or only the slow ones (YaRN, Peng et al.
+// 2023, which also scales cosines and sines).
 
 import { arange, tensor, type Tensor } from '../index.js';
 import type { RopeConfig } from './config.js';
 
-/** Frequencies of pairs, and what their cosines and sines are multiplied by. */
+/** The frequency of each pair, and the factor for its cosines and sines. */
 export interface Angles {
   frequencies: Float32Array<ArrayBuffer>;
   scale: number;
 }
 
-/** Turns that a pair makes in the original context from which on, and up to which, YaRN leaves it, or divides it whole. */
+/** A pair that makes at least FAST turns within the original context is left alone by YaRN; one that makes at most SLOW
+ *  turns is divided by the whole factor. */
 const [FAST, SLOW] = [32, 1];
 
-/** The pair, as a number with a fraction, that makes so many turns. */
+/** The pair, with a fraction, that makes so many turns within the original context. */
 const pairOf = (turns: number, { size, base, originalContext }: RopeConfig): number =>
   (size * Math.log(originalContext / (turns * 2 * Math.PI))) / (2 * Math.log(base));
 
-/** How much of a pair's frequency stays: 1 of fast ones, 0 of slow ones. */
+/** The share of a pair's frequency that stays undivided: 1 for fast pairs, 0 for slow ones. */
 function kept(pair: number, rope: RopeConfig): number {
   const low = Math.max(0, Math.floor(pairOf(FAST, rope)));
   const high = Math.min(rope.size - 1, Math.ceil(pairOf(SLOW, rope)));
   return 1 - Math.min(1, Math.max(0, (pair - low) / Math.max(0.001, high - low)));
 }
 
-/** The angles of a layer; factors: of the file, one for each pair, or null. */
+/** The angles of layers that see all tokens or a window. factors: from the file, one per pair, or null. */
 export function anglesOf(rope: RopeConfig, isWindow: boolean, factors: ArrayLike<number> | null): Angles {
   const base = isWindow ? rope.windowBase : rope.base;
-  // Layers that see a window are not stretched.
+  // Layers that see a window are not stretched if they have a base of their own.
   const scaling = isWindow && rope.windowBase !== rope.base ? 'none' : rope.scaling;
   const frequencies = Float32Array.from({ length: rope.size / 2 }, (_, i) => {
     const own = base ** ((-2 * i) / rope.size) / (factors?.[i] ?? 1);
@@ -41,7 +42,7 @@ export function anglesOf(rope: RopeConfig, isWindow: boolean, factors: ArrayLike
   return { frequencies, scale: rope.attentionFactor * (scaling === 'yarn' ? 1 + 0.1 * Math.log(rope.factor) : 1) };
 }
 
-/** Cosines and sines (tokens, pairs) of tokens from a position on. */
+/** Cosines and sines (tokens, pairs) for tokens from a position on. */
 export function turnsAt({ frequencies, scale }: Angles, position: Tensor, tokens: number): { cos: Tensor; sin: Tensor } {
   const places = arange(0, tokens, 1, { dtype: 'int32' }).add(position).astype('float32').reshape([tokens, 1]);
   const angles = places.mul(tensor(frequencies));

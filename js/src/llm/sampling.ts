@@ -1,20 +1,20 @@
-// Choosing the next token by its logits, in the order of llama.cpp: the topK best; of these the fewest that have a
-// probability of topP together; of these the ones with at least minP times the best one's; by chance with a temperature.
+// Chooses the next token by its logits. In the order of llama.cpp: keep the topK best; of these the fewest that together reach
+// the probability topP; of these the ones with at least minP times the probability of the best; then draw with a temperature.
 
 import { SinterError, internals } from '../index.js';
 
 const { readOptions, shown } = internals;
 
 export interface SamplingOptions {
-  /** Logits are divided by it; 0 takes the best token always. Default 0.8. */
+  /** Divides the logits; 0 always takes the best token. Default 0.8. */
   temperature?: number;
-  /** How many tokens to choose from; 0: all. Default 40. */
+  /** How many of the best tokens are kept; 0: all. Default 40. */
   topK?: number;
-  /** Probability that the tokens to choose from have together. Default 0.95. */
+  /** The probability that the kept tokens reach together. Default 0.95. */
   topP?: number;
-  /** Least probability, as part of the best token's. Default 0.05. */
+  /** The least probability, as a share of the best token's. Default 0.05. */
   minP?: number;
-  /** The same seed chooses the same. Default: by chance. */
+  /** The same seed draws the same tokens. Default: a random seed. */
   seed?: number;
 }
 
@@ -44,7 +44,7 @@ function best(logits: Float32Array): number {
   return token;
 }
 
-/** The best tokens, falling; of equal ones the first. */
+/** The best tokens in falling order; of equal ones the lower number first. */
 function candidates(logits: Float32Array, count: number): Candidate[] {
   if (count === 0 || count >= logits.length)
     return Array.from(logits, (logit, token) => ({ token, logit })).sort((a, b) => b.logit - a.logit);
@@ -64,21 +64,21 @@ function candidates(logits: Float32Array, count: number): Candidate[] {
   return kept;
 }
 
-/** Probabilities of candidates, of which the first is the best. */
+/** Probabilities of candidates, the first of which has the largest logit. */
 function probabilities(list: readonly Candidate[], temperature: number): number[] {
   const weights = list.map(({ logit }) => Math.exp((logit - list[0]!.logit) / temperature));
   const sum = weights.reduce((a, b) => a + b, 0);
   return weights.map((weight) => weight / sum);
 }
 
-/** As many of the first as have a probability together. */
+/** The fewest first candidates whose probabilities reach topP together, at temperature 1. */
 function enough(list: readonly Candidate[], topP: number): Candidate[] {
   let sum = 0;
   const last = probabilities(list, 1).findIndex((probability) => (sum += probability) >= topP);
   return last < 0 ? [...list] : list.slice(0, last + 1);
 }
 
-/** What chooses tokens by such options. */
+/** A function that chooses a token by its logits. */
 export function sampler(op: string, options: SamplingOptions): Sampler {
   const { temperature = 0.8, topK = 40, topP = 0.95, minP = 0.05, seed = Math.floor(Math.random() * 2 ** 31) } = readOptions(op, options, SAMPLING);
   const check = (what: string, value: number, most: number): void => {

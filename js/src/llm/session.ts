@@ -1,49 +1,48 @@
-// Keys and values of the tokens so far, and the compiled step that reads tokens behind them.
+// The keys and values of the tokens so far, and the compiled step that reads further tokens.
 //
-// The cache has room for a power of 2 of tokens or for three quarters of one, and becomes larger when it is full: the step
-// is compiled for each of these sizes, and for each size of a chunk. A step computes with all of the room: with no size in
-// between a third of that would be for nothing. The cache is donated to the step, which writes new rows into it. A chunk
-// that is not full is filled up; rows of what fills it lie behind the position, where no token sees them, and are
-// overwritten by the tokens that come there.
+// The cache has room for a power of 2 of tokens or for three quarters of one, and grows when it is full. The step is compiled
+// once per such size and per size of a chunk. A step computes over the whole cache: without the sizes in between a third of
+// that would be wasted. The cache is donated to the step, which writes new rows into it. A chunk that is not full is padded;
+// the rows of the padding lie behind the position, where no token sees them, and later tokens overwrite them.
 
 import { SinterError, concat, dispose, internals, jit, slice, tensor, tidy, type Jitted, type Tensor } from '../index.js';
 import { emptyCache, type CacheType } from './cache.js';
 import type { Config } from './config.js';
 import { hidden, logitsOf, type LayerCache, type ModelAngles, type Weights } from './forward.js';
 
-/** Tokens that the least cache has room for. */
+/** The smallest capacity of a cache, in tokens. */
 const LEAST_CAPACITY = 256;
-/** Tokens that a step reads at most. */
+/** The most tokens that a step reads. */
 export const CHUNK = 128;
-/** Tokens of the least chunk that is not a single one. */
+/** The smallest chunk of several tokens. */
 const LEAST_CHUNK = 8;
 
-/** What is computed of a model. */
+/** What a model computes with. */
 export interface Parts {
   config: Config;
   weights: Weights;
   angles: ModelAngles;
-  /** Of keys and values. */
+  /** How keys and values are stored. */
   cacheType: CacheType;
-  /** Most tokens of a text. */
+  /** The largest number of tokens of a text. */
   context: number;
 }
 
 type Step = Jitted<[weights: Weights, caches: LayerCache[], tokens: Tensor, position: Tensor, last: Tensor], { logits: Tensor; caches: LayerCache[] }>;
 
-/** The least power of 2 that is no less. */
+/** The smallest power of 2 that is at least the size. */
 const powerOf2 = (size: number): number => 2 ** Math.ceil(Math.log2(size));
 
-/** For how many tokens a cache has room that takes so many. */
+/** The capacity of a cache for so many tokens. */
 const roomFor = (count: number): number => {
   const size = powerOf2(Math.max(LEAST_CAPACITY, count)), less = size * 0.75;
   return less >= Math.max(LEAST_CAPACITY, count) ? less : size;
 };
 
-/** For how many tokens a step is compiled that reads so many. */
+/** How many tokens the step is compiled for that reads so many. */
 export const chunkOf = (count: number): number => (count === 1 ? 1 : Math.max(LEAST_CHUNK, powerOf2(count)));
 
-/** A text's keys and values, or texts' (texts, 1, ...), and how many tokens there is room for. */
+/** Keys and values of one text, or of several with shape (texts, 1, ...), and the capacity in tokens. */
 export class Caches {
   layers: LayerCache[] = [];
   #capacity = 0;
@@ -85,7 +84,7 @@ export class Session {
   readonly #parts: Parts;
   readonly #step: Step;
   readonly #caches: Caches;
-  /** Tokens whose keys and values are in the cache. */
+  /** The tokens whose keys and values are in the cache. */
   #tokens: number[] = [];
 
   constructor(parts: Parts) {
@@ -105,12 +104,13 @@ export class Session {
     return this.#tokens.length;
   }
 
-  /** Programs compiled so far. */
+  /** Programs compiled so far for the step. */
   get cacheSize(): number {
     return this.#step.cacheSize;
   }
 
-  /** Starts a text: of its tokens those at the beginning stay that the cache has. Returns the others, at least one. */
+  /** Starts a text. Keeps the part of the cache that the text shares with the one before, as a common beginning. Returns the
+   *  tokens still to read, at least one. */
   begin(tokens: ArrayLike<number>): number[] {
     const list = Array.from(tokens);
     let kept = 0;
@@ -119,8 +119,8 @@ export class Session {
     return list.slice(kept);
   }
 
-  /** Reads tokens behind those so far, chunk by chunk; the logits of the last one. Stops early, with null, when
-   *  isAborted says so. */
+  /** Reads further tokens, chunk by chunk, and returns the logits behind the last one; or null, early, once isAborted
+   *  returns true. */
   async read(tokens: readonly number[], isAborted: () => boolean): Promise<Float32Array | null> {
     let logits: Tensor | null = null;
     for (let at = 0; at < tokens.length; at += CHUNK) {
@@ -128,7 +128,7 @@ export class Session {
       logits = null;
       if (isAborted()) return null;
       logits = this.#readChunk(tokens.slice(at, at + CHUNK));
-      // The page stays alive between chunks.
+      // Waiting lets the page respond between chunks.
       if (at + CHUNK < tokens.length) await logits.data();
     }
     try {
@@ -152,13 +152,13 @@ export class Session {
       this.#tokens.push(...tokens);
       return logits;
     } catch (error) {
-      // The cache may be used up.
+      // The step may have consumed the donated cache.
       this.reset();
       throw error;
     }
   }
 
-  /** Forgets all tokens, and gives the cache back. */
+  /** Forgets all tokens and frees the cache. */
   reset(): void {
     this.#caches.dispose();
     this.#tokens = [];
@@ -170,7 +170,7 @@ export class Session {
   }
 }
 
-/** Token numbers of a text or as they were given, each checked. */
+/** Checks token numbers and returns them as a new array. */
 export function checkTokens(op: string, tokens: ArrayLike<number>, size: number, context: number): Int32Array<ArrayBuffer> {
   if (typeof tokens !== 'object' || tokens === null || !(Array.isArray(tokens) || internals.isNumericArray(tokens)))
     throw new SinterError('argument', op, `expected a text or tokens, not ${internals.shown(tokens)}`);
@@ -182,12 +182,12 @@ export function checkTokens(op: string, tokens: ArrayLike<number>, size: number,
   return Int32Array.from(list as number[]);
 }
 
-/** Tokens as one row, filled up to a power of 2, so that few programs are compiled. */
+/** Tokens as one row, padded to a power of 2, so that few programs are compiled. */
 export function padded(tokens: Int32Array): Tensor {
   const filled = new Int32Array(powerOf2(tokens.length));
   filled.set(tokens);
   return tensor(filled, { shape: [1, filled.length] });
 }
 
-/** The first rows of (1, n, width). */
+/** The first `count` rows of x (1, n, width): (count, width). */
 export const firstRows = (x: Tensor, count: number): Tensor => slice(x, [0, 0, 0], [1, count, x.shape[2]!]).reshape([count, -1]);

@@ -1,5 +1,5 @@
-// Bytes as the characters that byte-level BPE writes for them: those that can be printed are themselves, the others
-// follow from U+0100 on (GPT-2's table).
+// Bytes as the characters that byte-level BPE writes for them (GPT-2's table): printable ones stand for themselves, the others
+// are numbered from U+0100 on.
 
 const isPrinted = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
 
@@ -13,9 +13,9 @@ const BYTES: ReadonlyMap<string, number> = new Map(CHARACTERS.map((character, by
 
 const ENCODER = new TextEncoder();
 
-/** A text's bytes as such characters. */
+/** The bytes of a text (UTF-8) as such characters. */
 export const asCharacters = (text: string): string => Array.from(ENCODER.encode(text), (byte) => CHARACTERS[byte]!).join('');
 
-/** Back; a character that stands for no byte is itself, as tokens have that were added as they are. */
+/** The inverse. A character that stands for no byte becomes its own UTF-8: added tokens contain such characters. */
 export const asBytes = (characters: string): number[] =>
   [...characters].flatMap((character) => BYTES.get(character) ?? [...ENCODER.encode(character)]);

@@ -1,14 +1,14 @@
-// Merging neighbours, the best pair first, as long as there is one.
+// Merges neighbouring pieces, the best pair first, until no pair merges.
 //
-// The pieces are a list that is linked both ways; a heap has the pairs that may merge. A pair whose pieces changed
-// meanwhile is stale and passed over, so that each merge costs the logarithm of the number of pieces.
+// The pieces are a doubly linked list, and a heap holds the pairs that may merge. A pair whose pieces changed since it was
+// pushed is stale and skipped. So each merge costs the logarithm of the number of pieces.
 
-/** What a pair is worth: less is better; undefined where it does not merge. */
+/** The cost of merging a pair: the lowest merges first; undefined if the pair does not merge. */
 type Cost = (left: string, right: string) => number | undefined;
 
 interface Pair {
   cost: number;
-  /** The place of the left piece; of equal pairs the first one merges. */
+  /** Index of the left piece. Of pairs with equal costs the leftmost merges first. */
   left: number;
   right: number;
   text: string;
@@ -65,7 +65,7 @@ export function merged(given: readonly string[], cost: Cost): string[] {
   for (let i = 1; i < pieces.length; i++) offer(i - 1, i);
   for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
     const { left, right, text } = pair;
-    // A piece that was merged into the one before it is ''.
+    // A piece that was merged into an earlier one is ''.
     if (next[left] !== right || pieces[left] === '' || pieces[left]! + pieces[right]! !== text) continue;
     pieces[left] = text;
     pieces[right] = '';

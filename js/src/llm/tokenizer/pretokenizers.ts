@@ -1,16 +1,16 @@
 // How texts are cut into words before BPE merges within each: the published patterns, by the names that files have for
 // them (tokenizer.ggml.pre).
 
-/** What follows a name is cut by its patterns, one after the other; what a pattern leaves stays a piece. */
+/** A text is cut by the patterns, one after the other; what lies between matches is a piece, too. */
 interface Pretokenizer {
   patterns: readonly RegExp[];
-  /** A word that is a token stays whole, whatever the merges. */
+  /** Whether a word that is itself a token stays whole, whatever the merges say. */
   keepsWords?: boolean;
-  /** A text begins with the token for that, where the file does not say so. */
+  /** Whether a text begins with the begin token if the file does not say. */
   addsBegin?: boolean;
 }
 
-/** \s as Unicode has it, not JavaScript. */
+/** A global pattern in which \s means Unicode's White_Space instead of JavaScript's. */
 const pattern = (source: string): RegExp =>
   new RegExp(source.replaceAll('\\s', '\\p{White_Space}').replaceAll('\\S', '\\P{White_Space}'), 'gu');
 
@@ -24,7 +24,7 @@ const DIGIT = pattern('\\p{N}');
 const LLAMA3 = pattern(`${ENDINGS}|${WORDS}|\\p{N}{1,3}|${SIGNS}|${SPACES}`);
 const QWEN2 = pattern(`${ENDINGS}|${WORDS}|\\p{N}|${SIGNS}|${SPACES}`);
 
-/** Of capitals before small letters; letters that are neither count as both. */
+/** Classes of capitals and of small letters. Letters that are neither belong to both. */
 const [UPPER, LOWER] = ['[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]', '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]'];
 const CASED = (ending: string): string =>
   `[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${ending}|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${ending}`;
