@@ -1,13 +1,13 @@
-// Reading from bytes that are not trusted: nothing is read, and no memory asked for, that the bytes do not hold.
+// Reads from untrusted bytes: nothing is read, and no memory is allocated, beyond what the bytes hold.
 
 import { SinterError, internals } from '../index.js';
 
 const { damaged, shown } = internals;
 
-/** More bytes are needed; of a file that is still arriving they may come. */
+/** Thrown when bytes are missing. If the file is still arriving, they may come (stream.ts). */
 export class Truncated extends SinterError {}
 
-/** Numbers and texts one after the other, the lowest byte first. */
+/** Reads numbers and texts one after the other, little-endian. */
 export class Cursor {
   at = 0;
   readonly #op: string;
@@ -20,7 +20,7 @@ export class Cursor {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** The place of so many bytes, behind which the cursor goes. */
+  /** Moves the cursor over so many bytes; returns where they begin. */
   #take(count: number): number {
     this.need(count);
     const at = this.at;
@@ -28,7 +28,7 @@ export class Cursor {
     return at;
   }
 
-  /** Refuses a count of bytes that are not there. */
+  /** Throws unless so many bytes are left. */
   need(count: number): void {
     const left = this.#bytes.length - this.at;
     if (count > left) throw new Truncated('argument', this.#op, `damaged: ${count} bytes at ${this.at}, where ${left} are left`);
@@ -45,14 +45,14 @@ export class Cursor {
   uint64 = (): bigint => this.#view.getBigUint64(this.#take(8), true);
   int64 = (): bigint => this.#view.getBigInt64(this.#take(8), true);
 
-  /** A count or a size, of 64 bits. */
+  /** A count or size, stored in 64 bits. */
   size(what: string): number {
     const size = this.uint64();
     if (size > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(this.#op, `${what} is ${size}`);
     return Number(size);
   }
 
-  /** How many entries follow, of which each has at least so many bytes. */
+  /** A count of entries that follow, of at least so many bytes each. */
   count(what: string, least: number): number {
     const count = this.size(what);
     this.need(count * least);
@@ -65,7 +65,7 @@ export class Cursor {
     return this.#bytes.slice(at, at + count) as Uint8Array<ArrayBuffer>;
   }
 
-  /** A text behind its length. isName: refuses what is not UTF-8, which elsewhere becomes U+FFFD. */
+  /** A text with its length before it. isName: refuses invalid UTF-8, which otherwise becomes U+FFFD. */
   text(what: string, isName = false): string {
     const bytes = this.copy(this.count(`the length of ${what}`, 1));
     try {

@@ -1,22 +1,22 @@
-// Numbers of quantised blocks, by the layouts that GGUF's kinds have.
+// Dequantises blocks, by the layouts of GGUF's kinds.
 //
-// A block holds q, whole numbers of few bits, and what they are multiplied by. All products below are exact in float32,
-// and a sum rounds once: the numbers are those of the format, to the bit.
+// A block holds small whole numbers q and the factors for them. All products below are exact in float32, and each sum rounds
+// once, so the results are the format's to the bit.
 
 import { fromHalf } from './half.js';
 
-/** Writes the numbers of the block at an offset of bytes to out, from an index on. */
+/** Decodes the block at a byte offset, and writes its numbers to out from an index on. */
 type Decode = (bytes: Uint8Array, at: number, out: Float32Array, to: number) => void;
 
 const halfAt = (bytes: Uint8Array, at: number): number => fromHalf(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** 16 bytes with numbers j and j + 16 of a block of 32 in their halves; with a scale, and a sum or an offset. A word of
- *  fifth bits lies before them where there is one: bit j is that of number j. */
+/** The simple kinds of 32 numbers: a scale, a minimum (hasMin) or a fixed offset, a word with the fifth bits (hasFifth; bit
+ *  j is number j's), then 16 bytes whose halves hold numbers j and j + 16. */
 const simple = (hasFifth: boolean, hasMin: boolean): Decode => {
   const zero = hasMin ? 0 : hasFifth ? 16 : 8;
   return (bytes, at, out, to) => {
     const scale = halfAt(bytes, at);
-    // To add -0 changes nothing, not even the sign of a 0.
+    // Adding -0 changes nothing, not even the sign of a 0.
     const min = hasMin ? halfAt(bytes, at + 2) : -0;
     const fifth = at + (hasMin ? 4 : 2);
     const low = hasFifth ? fifth + 4 : fifth;
@@ -38,17 +38,17 @@ const q8: Decode = (bytes, at, out, to) => {
   for (let j = 0; j < 32; j++) out[to + j] = ((bytes[at + 2 + j]! << 24) >> 24) * scale;
 };
 
-/** Scale and minimum of 6 bits of sub-block i of 8, which lie in 12 bytes: the low bits of the first four, of both, in
- *  bytes 0 to 7, the others' halves in bytes 8 to 11, their high bits above the first ones. */
+/** The 6-bit scale and minimum of sub-block i of 8, packed in 12 bytes. Those of the first four sub-blocks are the low bits
+ *  of bytes 0 to 7. The others have their low 4 bits in bytes 8 to 11, and their high 2 bits at the top of bytes 0 to 7. */
 export function packedScale(bytes: Uint8Array, at: number, i: number): [scale: number, min: number] {
   if (i < 4) return [bytes[at + i]! & 63, bytes[at + i + 4]! & 63];
   const low = bytes[at + i + 4]!;
   return [(low & 15) | ((bytes[at + i - 4]! >> 6) << 4), (low >> 4) | ((bytes[at + i]! >> 6) << 4)];
 }
 
-/** 8 sub-blocks of 32, q = 0 .. 15 or 0 .. 31, each with its scale and minimum of 6 bits: of a pair of sub-blocks the
- *  first lies in the low halves of 32 bytes, the second in the high ones; fifth bits, a byte for each place of a
- *  sub-block, bit i that of sub-block i. */
+/** Q4_K and Q5_K: 8 sub-blocks of 32, q = 0 .. 15 or 0 .. 31, each with a 6-bit scale and minimum. Of a pair of sub-blocks
+ *  the first lies in the low halves of 32 bytes, the second in the high halves. Fifth bits: byte j is for number j of every
+ *  sub-block, and its bit i for sub-block i. */
 const superBlock = (hasFifth: boolean): Decode => {
   const low = hasFifth ? 48 : 16;
   return (bytes, at, out, to) => {
@@ -68,8 +68,9 @@ const superBlock = (hasFifth: boolean): Decode => {
   };
 };
 
-/** 16 sub-blocks of 16, q = -32 .. 31, each with a scale of 8 bits. Of 128 numbers, four rows of 32: low halves of rows
- *  0 and 1 in 64 bytes, their high halves are rows 2 and 3; the two upper bits of all four in 32 bytes. */
+/** Q6_K: 16 sub-blocks of 16, q = -32 .. 31, each with an 8-bit scale. Of every 128 numbers, as four rows of 32: 64 bytes
+ *  hold the low 4 bits of rows 0 and 1 in their low halves, those of rows 2 and 3 in their high halves; 32 bytes hold the
+ *  upper 2 bits of all four rows. */
 const q6: Decode = (bytes, at, out, to) => {
   const scale = halfAt(bytes, at + 208);
   for (let i = 0; i < 256; i++) {

@@ -1,4 +1,4 @@
-// A GGUF file in memory: what it says, and its tensors, whose data are views of it.
+// A GGUF file in memory: its header, and its tensors, whose data are views of the file.
 
 import { SinterError, UnsupportedError, internals, type Tensor } from '../index.js';
 import { DECODERS } from './dequantize.js';
@@ -9,15 +9,15 @@ const { asBytes, checkShape, damaged, filled, fromBytes, shown } = internals;
 
 export interface GgufFile extends GgufHeader {
   /**
-   * The tensor of a name: of quantised kinds in float32, of others in the dtype that the kind has; int16 and int64
-   * become int32, where they fit.
+   * The tensor of a name. Quantised kinds become float32, others the dtype of their kind; int16 and int64 become int32, if the
+   * values fit. The caller owns it.
    */
   tensor(name: string): Tensor;
-  /** The data of a tensor as the file has them: a view, no copy. */
+  /** The data of a tensor as in the file: a view, not a copy. */
   raw(name: string): Uint8Array;
 }
 
-/** The numbers of quantised data. */
+/** The numbers of quantised data, which are whole blocks of the kind. */
 export function dequantize(kind: KindName, bytes: Uint8Array | ArrayBuffer): Float32Array<ArrayBuffer> {
   const op = 'gguf.dequantize';
   const data = asBytes(op, bytes);
@@ -29,7 +29,7 @@ export function dequantize(kind: KindName, bytes: Uint8Array | ArrayBuffer): Flo
   return out;
 }
 
-/** Whole blocks of a kind that can be read. */
+/** Decodes whole blocks of a kind that has a decoder. */
 function decodeBlocks(kind: KindName, data: Uint8Array, out: Float32Array): void {
   const { block, bytes } = kindOfName.get(kind)!;
   const decode = DECODERS[kind]!;
@@ -39,21 +39,21 @@ function decodeBlocks(kind: KindName, data: Uint8Array, out: Float32Array): void
 export const cannot = (op: string, kind: string, what: 'read' | 'written'): UnsupportedError =>
   new UnsupportedError(op, `numbers of ${kind} cannot be ${what}`, { hint: `quantised kinds that can: ${Object.keys(DECODERS).join(', ')}` });
 
-/** A kind by its name. */
+/** Looks up a kind by its name; throws if there is none. */
 export function kindOf(op: string, name: unknown) {
   const kind = typeof name === 'string' ? kindOfName.get(name) : undefined;
   if (kind) return kind;
   throw new SinterError('argument', op, `no kind ${shown(name)}`, { hint: `there are ${[...kindOfName.keys()].join(', ')}` });
 }
 
-/** The tensor of data as the file has them. */
+/** The tensor of data as they are in the file. */
 export function tensorOf(op: string, { name, kind, shape }: GgufTensor, data: Uint8Array): Tensor {
   if (DECODERS[kind]) return filled('float32', checkShape(op, shape), (out) => decodeBlocks(kind, data, out as Float32Array));
   if (DTYPES.includes(kind) || kind === 'int16' || kind === 'int64') return fromBytes(op, shown(name), kind as 'int64', checkShape(op, shape), data);
   throw cannot(op, kind, 'read');
 }
 
-/** Finds tensors by their names. */
+/** A function that finds tensors by name, or throws. */
 function finder(op: string, tensors: readonly GgufTensor[]): (name: string) => GgufTensor {
   const byName = new Map(tensors.map((each) => [each.name, each]));
   return (name) => {
@@ -65,8 +65,8 @@ function finder(op: string, tensors: readonly GgufTensor[]): (name: string) => G
 }
 
 /**
- * What a file of the format GGUF, version 2 or 3, says, and its tensors. Nothing of its data is copied, or looked at
- * before it is asked for. A file that breaks a rule of the format is a SinterError.
+ * Reads the header of a GGUF file, version 2 or 3. Data of tensors are neither copied nor looked at until they are asked for.
+ * Throws a SinterError if the file breaks a rule of the format.
  */
 export function read(bytes: Uint8Array | ArrayBuffer): GgufFile {
   const op = 'gguf.read';

@@ -1,7 +1,7 @@
-// What stands before the data of a GGUF file: version, metadata, and of each tensor the name, shape, kind and place.
+// The header of a GGUF file: version, metadata, and name, shape, kind and offset of each tensor.
 //
-// What the reference refuses is refused: names given twice, more than 4 dimensions, rows that are no whole blocks, sizes
-// that overflow, an alignment that is no power of 2, data that have gaps or overlap, or go beyond the file.
+// It refuses what the reference implementation refuses: names given twice, more than 4 dimensions, rows that are not whole
+// blocks, sizes that overflow, an alignment that is not a power of 2, and data that have gaps, overlap or go beyond the file.
 
 import { UnsupportedError, internals } from '../index.js';
 import { Cursor } from './cursor.js';
@@ -14,21 +14,21 @@ const { damaged, shown } = internals;
 export interface GgufTensor {
   readonly name: string;
   readonly kind: KindName;
-  /** As in Sinter, rows first: the reverse of what the file has. */
+  /** As in Sinter, rows first: the reverse of the order in the file. */
   readonly shape: readonly number[];
-  /** Where its data begin in the file. */
+  /** Where its data begin, in bytes from the start of the file. */
   readonly offset: number;
-  /** How many bytes they are. */
+  /** How many bytes its data have. */
   readonly bytes: number;
 }
 
 export interface GgufHeader {
-  /** 2 or 3, which differ in nothing but their number. */
+  /** 2 or 3. The two versions have the same layout. */
   readonly version: number;
   readonly metadata: GgufMetadata;
   /** The type of each value of the metadata. */
   readonly types: Readonly<Record<string, MetadataType>>;
-  /** In the order of their data. */
+  /** In the order of their data in the file. */
   readonly tensors: readonly GgufTensor[];
 }
 
@@ -36,14 +36,14 @@ const MAGIC = 0x46554747; // GGUF
 const ALIGNMENT = 'general.alignment';
 const DEFAULT_ALIGNMENT = 32;
 const MOST_DIMENSIONS = 4;
-/** Bytes of a value: the length of a name, a type, a byte. */
+/** The fewest bytes of a metadata entry: the length of its name, its type, one byte. */
 const LEAST_VALUE = 13;
-/** Bytes of a tensor: the length of a name, the count of dimensions, the kind, the offset. */
+/** The fewest bytes of a tensor's entry: the length of its name, the count of dimensions, the kind, the offset. */
 const LEAST_TENSOR = 24;
 
 export const padded = (size: number, alignment: number): number => Math.ceil(size / alignment) * alignment;
 
-/** The alignment that metadata ask for. */
+/** The alignment given in the metadata, or the default. */
 export function alignmentOf(op: string, metadata: GgufMetadata, type: MetadataType | undefined): number {
   const given = metadata[ALIGNMENT];
   if (given === undefined) return DEFAULT_ALIGNMENT;
@@ -86,12 +86,12 @@ function readKind(op: string, cursor: Cursor, name: string): Kind {
   throw new UnsupportedError(op, `${shown(name)} is of kind ${number}, which is not known`);
 }
 
-/** Bytes of a tensor, whose rows have to be whole blocks. */
+/** The size of a tensor in bytes. Its rows have to be whole blocks. */
 export function bytesOfShape(op: string, name: string, { name: kind, block, bytes }: Kind, shape: readonly number[]): number {
   const row = shape.at(-1) ?? 1;
   if (row % block !== 0) throw damaged(op, `${shown(name)} has rows of ${row}, and ${kind} has blocks of ${block}`);
   let size = bytes / block;
-  // The largest on the way may not wrap, either; a size of 0 would hide it.
+  // No intermediate product may overflow, either. Dimensions of 0 count as 1 here, since they would hide an overflow.
   let product = 1;
   for (const dimension of shape) {
     size *= dimension;
@@ -101,7 +101,7 @@ export function bytesOfShape(op: string, name: string, { name: kind, block, byte
   return size;
 }
 
-/** Everything in front of the data, with every rule of the format checked, but that they do not go beyond the file. */
+/** Reads everything before the data, and checks every rule of the format except that the data lie within the file. */
 export function readHeader(op: string, bytes: Uint8Array): GgufHeader {
   const cursor = new Cursor(op, bytes);
   const version = readVersion(op, cursor);

@@ -1,5 +1,5 @@
-// sinter/gguf: the format of llama.cpp, read without copying and written. An entry point of its own; a page that does not
-// use it does not download it.
+// sinter/gguf: the file format of llama.cpp, read without copying, and written. It is an entry point of its own, so pages that
+// do not use it do not download it.
 
 export { dequantize, read, type GgufFile } from './file.js';
 export { stream, type ArrivedData, type GgufStream } from './stream.js';

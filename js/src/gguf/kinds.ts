@@ -1,12 +1,11 @@
-// The kinds of elements that GGUF has: numbers, and blocks of quantised ones. Name, number in the file, elements of a
-// block and its bytes; the dtype of those that are one of Sinter's.
+// The kinds of elements in GGUF: plain numbers, and blocks of quantised numbers. Also which kinds are dtypes of Sinter.
 
 import type { DType } from '../index.js';
 
-/** The name of a kind: 'float32', or that of the format, 'Q4_K'. */
+/** The name of a kind: 'float32', or the format's name, e.g. 'Q4_K'. */
 export type KindName = keyof typeof KINDS;
 
-/** number, elements of a block, its bytes */
+/** Number in the file, elements per block, bytes per block. */
 const KINDS = {
   float32: [0, 1, 4],
   float16: [1, 1, 2],
@@ -48,9 +47,9 @@ const KINDS = {
 export interface Kind {
   name: KindName;
   number: number;
-  /** Elements of a block, which follow each other along a row; 1 where there are no blocks. */
+  /** Elements per block, consecutive along a row; 1 for plain numbers. */
   block: number;
-  /** Bytes of a block. */
+  /** Bytes per block. */
   bytes: number;
 }
 
@@ -59,5 +58,5 @@ const ALL: readonly Kind[] = Object.entries(KINDS).map(([name, [number, block, b
 export const kindOfNumber: ReadonlyMap<number, Kind> = new Map(ALL.map((kind) => [kind.number, kind]));
 export const kindOfName: ReadonlyMap<string, Kind> = new Map(ALL.map((kind) => [kind.name, kind]));
 
-/** Kinds that are dtypes of tensors. */
+/** Kinds that are dtypes of Sinter. */
 export const DTYPES: readonly string[] = ['float32', 'float16', 'bfloat16', 'float64', 'int8', 'int32'] satisfies DType[];

@@ -1,5 +1,5 @@
-// Metadata: values by their names, each with its type. Numbers are numbers, of 64 bits bigints where they need it;
-// arrays of numbers are typed arrays.
+// Metadata: values by name, each with its type. Numbers are JavaScript numbers, or bigints where 64 bits need them; arrays of
+// numbers are typed arrays.
 
 import { SinterError, UnsupportedError, internals } from '../index.js';
 import { Cursor } from './cursor.js';
@@ -7,14 +7,14 @@ import type { Sink } from './sink.js';
 
 const { damaged, isPlainObject, shown } = internals;
 
-/** Types of values, by their numbers. */
+/** Types of values; the index is the number in the file. */
 const TYPES = ['uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'float32', 'bool', 'string', 'array', 'uint64', 'int64', 'float64'] as const;
 
 type ValueType = Exclude<(typeof TYPES)[number], 'array'>;
 
 const VALUE_TYPES = TYPES.filter((type): type is ValueType => type !== 'array');
 
-/** The type of a value: 'uint32', of an array 'uint32[]'. */
+/** The type of a value, e.g. 'uint32', or of an array, 'uint32[]'. */
 export type MetadataType = ValueType | `${ValueType}[]`;
 
 type NumberArray =
@@ -33,7 +33,7 @@ export type MetadataValue = number | bigint | boolean | string | NumberArray | r
 
 export type GgufMetadata = Readonly<Record<string, MetadataValue>>;
 
-/** Arrays of numbers. */
+/** The class of typed array for each type of number. */
 const ARRAYS = {
   uint8: Uint8Array,
   int8: Int8Array,
@@ -47,7 +47,7 @@ const ARRAYS = {
   float64: Float64Array,
 } as const;
 
-/** Bytes that a value has at least; a text has its length. */
+/** The fewest bytes of a value in the file. A text has at least its length. */
 const least = (type: ValueType): number => (type === 'string' ? 8 : type === 'bool' ? 1 : ARRAYS[type].BYTES_PER_ELEMENT);
 
 /* ---- reading ---- */
@@ -79,11 +79,11 @@ function readArray(op: string, cursor: Cursor, name: string, type: ValueType): M
   const count = cursor.count(`the length of ${shown(name)}`, least(type));
   if (type === 'bool') return Array.from({ length: count }, () => readBool(op, cursor, name));
   if (type === 'string') return Array.from({ length: count }, () => cursor.text(shown(name)));
-  // Little-endian, as the machines are that have WebAssembly.
+  // The file is little-endian, as all machines with WebAssembly are.
   return new ARRAYS[type](cursor.copy(count * least(type)).buffer);
 }
 
-/** The type and the value that follow a name. */
+/** Reads the type and the value behind a name. */
 export function readValue(op: string, cursor: Cursor, name: string): [MetadataType, MetadataValue] {
   const type = typeAt(op, cursor, name);
   if (type !== 'array') return [type, readScalar(op, cursor, name, type)];
@@ -107,7 +107,7 @@ function typeOfScalar(value: unknown): ValueType | undefined {
   return value < 2 ** 32 ? 'uint32' : 'uint64';
 }
 
-/** The type of a value that was given without one. */
+/** The type of a value that was given without one; see GgufWriteOptions.types. */
 function inferType(op: string, name: string, value: MetadataValue): MetadataType {
   const own = typeOfArray(value);
   if (own) return `${own}[]`;
@@ -120,7 +120,7 @@ function inferType(op: string, name: string, value: MetadataValue): MetadataType
   return Array.isArray(value) ? `${type}[]` : type;
 }
 
-/** Whether a value is one that its type has. */
+/** Whether the type can hold the value. */
 function fits(type: ValueType, value: unknown): boolean {
   if (type === 'string' || type === 'bool') return typeof value === (type === 'bool' ? 'boolean' : type);
   if (type === 'float32' || type === 'float64') return typeof value === 'number';
@@ -137,7 +137,7 @@ function writeScalar(sink: Sink, type: ValueType, value: unknown): void {
   else sink[type](Number(value));
 }
 
-/** A name, the type and the value. */
+/** Writes a name, the type and the value. */
 function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, given: MetadataType | undefined): void {
   const full = given ?? inferType(op, name, value);
   const isArray = String(full).endsWith('[]');
@@ -151,12 +151,12 @@ function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, 
     sink.uint32(TYPES.indexOf(type));
     sink.uint64(BigInt(values.length));
   } else sink.uint32(TYPES.indexOf(type));
-  // As they are, since a NaN has bits that its number does not tell.
+  // Copies typed arrays byte by byte, since reading a NaN as a number loses its bits.
   if (typeOfArray(value) === type) sink.put(internals.asBytes(op, value));
   else for (const each of values) writeScalar(sink, type, each);
 }
 
-/** All of it; types: those of values that have not the one that follows from them. */
+/** Writes all metadata. types: by name, where the type is not the one inferred from the value. */
 export function writeMetadata(op: string, sink: Sink, metadata: GgufMetadata, types: Readonly<Record<string, MetadataType>>): void {
   for (const [what, given] of [['metadata', metadata], ['types', types]] as const)
     if (!isPlainObject(given)) throw new SinterError('argument', op, `${what} is ${shown(given)}, expected an object`);

@@ -1,19 +1,20 @@
-// Quantised blocks of numbers: whole numbers q of few bits, and scales that bring scale * q, or scale * q - min, near
-// to the numbers. The layouts are told of in dequantize.ts.
+// Quantises numbers to blocks: whole numbers q, and scales such that scale * q, or scale * q - min, is near the numbers.
+// dequantize.ts describes the layouts.
 //
-// The simple kinds follow from the largest number of a block, and are those of the format to the bit. Of a sub-block of a
-// K kind, the scale is searched: for each of some scales, numbers become q, and least squares say which scale and
-// minimum suit these q best; the pair with the least error stays.
+// The simple kinds follow from the largest number of a block, and match the reference to the bit. For a sub-block of a K kind
+// the scale is searched: several scales are tried, each of which turns the numbers into q, and least squares find the scale and
+// minimum that fit these q best. The pair with the smallest error is kept.
 
 import { packedScale } from './dequantize.js';
 import { fromHalf, toHalf } from './half.js';
 
 const { abs, floor, fround, max, min } = Math;
 
-/** Writes the block of the numbers x from an index on to bytes, at an offset; false: its scales are beyond float16. */
+/** Quantises the numbers of x from an index on, and writes the block at a byte offset. Returns false if its scales exceed
+ *  float16. */
 type Encode = (x: Float32Array, from: number, bytes: Uint8Array, at: number) => boolean;
 
-/** Writes a float16; false: the value is beyond its range. */
+/** Writes a float16. Returns false if the value exceeds its range. */
 function putHalf(bytes: Uint8Array, at: number, value: number): boolean {
   const bits = toHalf(value);
   bytes[at] = bits & 255;
@@ -24,15 +25,15 @@ function putHalf(bytes: Uint8Array, at: number, value: number): boolean {
 const inverse = (scale: number): number => (scale === 0 ? 0 : fround(1 / scale));
 const clamp = (q: number, most: number): number => min(max(q, 0), most);
 
-/** The number that is furthest from 0, with its sign. */
+/** The number furthest from 0, with its sign. */
 function peak(x: Float32Array, from: number, count: number): number {
   let furthest = 0;
   for (let j = from; j < from + count; j++) if (abs(x[j]!) > abs(furthest)) furthest = x[j]!;
   return furthest;
 }
 
-/** The kinds whose numbers j and j + 16 share a byte; bits: 4 or 5. Without a minimum, the furthest number becomes the
- *  least q, which has one more than the largest. */
+/** The kinds whose numbers j and j + 16 share a byte. Without a minimum, the number furthest from 0 becomes the smallest q,
+ *  since there is one more q below 0 than above. */
 const simple = (bits: 4 | 5, hasMin: boolean): Encode => {
   const levels = 1 << bits;
   return (x, from, bytes, at) => {
@@ -71,16 +72,17 @@ const q8: Encode = (x, from, bytes, at) => {
   return true;
 };
 
-/** What least squares make of numbers x of which q are the whole numbers. */
+/** The result of a least-squares fit of numbers x to their q. */
 interface Fitted {
   scale: number;
-  /** What is taken away; from 0 on. */
+  /** What is subtracted; at least 0. */
   min: number;
 }
 
+/** The q of the last call of sums. */
 const LEVELS = new Uint8Array(32);
 
-/** scale and min >= 0 with scale * q - min near to the 32 numbers, q = 0 .. most. */
+/** Finds scale and min >= 0 such that scale * q - min is near the 32 numbers, with q = 0 .. most. */
 function fitWithMin(x: Float32Array, from: number, most: number): Fitted {
   let [low, high] = [0, -Infinity];
   for (let j = from; j < from + 32; j++) {
@@ -106,7 +108,7 @@ function fitWithMin(x: Float32Array, from: number, most: number): Fitted {
   return best;
 }
 
-/** Of 32 numbers and their levels, which go to LEVELS: the count, the sums of q, q^2, x, and x q. */
+/** Computes the q of 32 numbers into LEVELS; returns the count, and the sums of q, q^2, x and x q. */
 function sums(x: Float32Array, from: number, level: (value: number) => number): [n: number, q1: number, q2: number, x1: number, xq: number] {
   let [q1, q2, x1, xq] = [0, 0, 0, 0];
   for (let j = 0; j < 32; j++) {
@@ -121,7 +123,7 @@ function sums(x: Float32Array, from: number, level: (value: number) => number): 
   return [32, q1, q2, x1, xq];
 }
 
-/** The kinds with 8 sub-blocks of 32 (dequantize.ts), bits: 4 or 5. */
+/** The kinds with 8 sub-blocks of 32 (dequantize.ts). */
 const superBlock = (bits: 4 | 5): Encode => {
   const most = (1 << bits) - 1;
   return (x, from, bytes, at) => {
@@ -145,7 +147,7 @@ const superBlock = (bits: 4 | 5): Encode => {
   };
 };
 
-/** The inverse of packedScale, into bytes that were 0. */
+/** The inverse of packedScale. The bytes have to be 0 before. */
 function packScale(bytes: Uint8Array, at: number, i: number, scale: number, low: number): void {
   if (i < 4) {
     bytes[at + i]! |= scale;
@@ -157,7 +159,7 @@ function packScale(bytes: Uint8Array, at: number, i: number, scale: number, low:
   }
 }
 
-/** The scale with scale * q near to 16 numbers, q = -32 .. 31. */
+/** Finds the scale such that scale * q is near the 16 numbers, with q = -32 .. 31. */
 function fitSigned(x: Float32Array, from: number): number {
   const furthest = peak(x, from, 16);
   if (furthest === 0) return 0;
@@ -170,7 +172,7 @@ function fitSigned(x: Float32Array, from: number): number {
       xq += x[j]! * q;
       q2 += q * q;
     }
-    // The error is the sum of x^2 less this.
+    // The squared error of the best scale is the sum of x^2 minus xq^2 / q2.
     if (q2 > 0 && xq * xq > most * q2) [best, most] = [xq / q2, (xq * xq) / q2];
   }
   return best;

@@ -1,11 +1,11 @@
-// Bytes that are put together: numbers and texts one after the other, the lowest byte first.
+// A growing buffer: numbers and texts are appended one after the other, little-endian.
 
 export class Sink {
   #bytes = new Uint8Array(1024);
   #view = new DataView(this.#bytes.buffer);
   length = 0;
 
-  /** The place of so many bytes more. */
+  /** Makes room for so many bytes at the end; returns where they begin. */
   #room(count: number): number {
     const at = this.length;
     this.length += count;
@@ -18,7 +18,7 @@ export class Sink {
     return at;
   }
 
-  // The place first, since it may make a new view.
+  // #room comes first, because it may replace the view.
   #number = (count: number, put: (view: DataView, at: number) => void): void => {
     const at = this.#room(count);
     put(this.#view, at);
@@ -40,14 +40,14 @@ export class Sink {
     this.#bytes.set(bytes, at);
   }
 
-  /** A text behind its length. */
+  /** Appends a text, with its length before it. */
   text(value: string): void {
     const bytes = new TextEncoder().encode(value);
     this.uint64(BigInt(bytes.length));
     this.put(bytes);
   }
 
-  /** What was put so far. */
+  /** Everything written so far: a view, valid until more is written. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.length);
   }

@@ -1,5 +1,5 @@
-// A GGUF file that arrives piece by piece: its header, then the data of one tensor after the other. Of a download, a
-// Blob or a file no more is in memory at a time than the data of one tensor.
+// A GGUF file that arrives piece by piece: its header, then the data of one tensor after the other. For a download, a Blob or a
+// file, no more than the data of one tensor are in memory at a time.
 
 import { SinterError, internals, type Tensor, type io } from '../index.js';
 import { Truncated } from './cursor.js';
@@ -8,33 +8,33 @@ import { readHeader, type GgufHeader, type GgufTensor } from './header.js';
 
 const { asBytes, damaged, nodeFiles, readOptions, shown, storageError } = internals;
 
-/** The data of a tensor, valid until the next ones are asked for. */
+/** The data of a tensor, valid until the next tensor is asked for. */
 export interface ArrivedData {
   info: GgufTensor;
   bytes: Uint8Array;
-  /** Their tensor, as that of read. */
+  /** Makes a tensor of the data, as that of read; the caller owns it. */
   tensor(): Tensor;
 }
 
 export interface GgufStream extends GgufHeader {
-  /** The data of all tensors, in the order of the file; can be gone through once. */
+  /** The data of all tensors, in the order of the file. Can be iterated once. */
   data(): AsyncGenerator<ArrivedData, void>;
-  /** Lets the source go; the end of data does it, too. */
+  /** Closes the source. The end of data() does so, too. */
   close(): Promise<void>;
 }
 
-/** Where pieces come from. */
+/** A source of bytes. */
 interface Pieces {
-  /** Bytes of all, as far as that is known. */
+  /** The total number of bytes, or null if unknown. */
   total: number | null;
-  /** The next piece; null behind the last one. */
+  /** Returns the next piece, or null behind the last one. */
   next(): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }
 
-/** What is read of a file at once. */
+/** Bytes that are read from a file at once. */
 const PIECE = 1 << 20;
-/** What is read before the header is looked at; twice as much each time it goes on. */
+/** Bytes that are read before the first try to parse the header; each further try doubles them. */
 const HEAD = 1 << 16;
 
 /* ---- sources ---- */
@@ -81,9 +81,9 @@ async function piecesOf(op: string, source: unknown): Promise<Pieces> {
 
 /* ---- bytes in a row ---- */
 
-/** Bytes of pieces as if they were one array that can be read forwards. */
+/** Reads the bytes of a source forwards, as if its pieces were one array. */
 class Arriving {
-  /** Read and not yet taken. */
+  /** Bytes that have arrived and are not taken yet. */
   #rest: Uint8Array = new Uint8Array(0);
   #loaded = 0;
   isEnded = false;
@@ -105,7 +105,7 @@ class Arriving {
     }
   }
 
-  /** The next bytes, as many as are asked for or as there are, without a copy where they lie in one piece. */
+  /** Returns the next bytes: as many as asked for, or all that are left. Does not copy if they lie in one piece. */
   async take(count: number): Promise<Uint8Array> {
     if (this.#rest.length === 0 && count > 0) this.#rest = (await this.#next()) ?? this.#rest;
     if (count <= this.#rest.length) {
@@ -116,7 +116,7 @@ class Arriving {
     return this.#gather(count);
   }
 
-  /** Memory grows with what has come, since a file may lie about its size. */
+  /** Joins several pieces. Its buffer grows only with what has arrived, since a file may lie about its size. */
   async #gather(count: number): Promise<Uint8Array> {
     let bytes = internals.makeBytes(this.op, Math.min(count, this.pieces.total ?? PIECE));
     let filled = 0;
@@ -138,7 +138,7 @@ class Arriving {
   }
 }
 
-/** The header, and behind it bytes are left where the data begin. */
+/** Reads the header. read: all bytes read for that, which may include some of the data. */
 async function headerOf(op: string, arriving: Arriving): Promise<{ header: GgufHeader; read: Uint8Array }> {
   let read: Uint8Array = new Uint8Array(0);
   for (let wanted = HEAD; ; wanted *= 2) {
@@ -156,8 +156,8 @@ async function headerOf(op: string, arriving: Arriving): Promise<{ header: GgufH
 }
 
 /**
- * A GGUF file of a Response, a Blob, bytes, or in Node a path, as it arrives: the promise settles when the header is
- * there.
+ * Opens a GGUF file while it arrives: a Response, a Blob, bytes, or a path in Node. The promise settles once the header is
+ * read.
  */
 export async function stream(source: io.ByteSource, options?: io.ReadOptions): Promise<GgufStream> {
   const op = 'gguf.stream';
@@ -176,7 +176,7 @@ export async function stream(source: io.ByteSource, options?: io.ReadOptions): P
 }
 
 async function* dataOf(op: string, { tensors }: GgufHeader, arriving: Arriving, read: Uint8Array): AsyncGenerator<ArrivedData, void> {
-  // What was read for the header may have data behind it.
+  // The bytes read for the header may end with the first data.
   let [before, at] = [read, 0];
   const take = async (count: number): Promise<Uint8Array> => {
     const own = before.subarray(at, at + count);

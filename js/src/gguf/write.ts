@@ -11,16 +11,16 @@ import { Sink } from './sink.js';
 
 const { asBytes, isPlainObject, makeBytes, readOptions, shown } = internals;
 
-/** A tensor to be written: numbers, or the data of a kind. */
+/** A tensor to be written: numbers, or data that are encoded already. */
 export type GgufData =
   | Tensor
   | {
-      /** Numbers, which become of that kind. Default: the kind of the tensor's dtype. */
+      /** Numbers that are converted to the kind. Default: the kind of the tensor's dtype. */
       tensor: TensorLike;
       kind?: KindName;
     }
   | {
-      /** Data of that kind, taken as they are. */
+      /** Data encoded as the kind, written unchanged. */
       raw: Uint8Array;
       kind: KindName;
       shape: readonly number[];
@@ -29,20 +29,21 @@ export type GgufData =
 export interface GgufWriteOptions {
   metadata?: GgufMetadata;
   /**
-   * Types of metadata, by name. Default: texts are string, whole numbers uint32, int32 below 0, others float32; arrays
-   * of numbers int32[] or float32[]; typed arrays as they are.
+   * Types of metadata, by name. Default: string for texts, bool for booleans; for whole numbers uint32, or int32 below 0, or
+   * uint64 and int64 where they need 64 bits; float32 for other numbers; int32[] or float32[] for arrays of numbers; the
+   * element's type for typed arrays.
    */
   types?: Readonly<Record<string, MetadataType>>;
-  /** By name, written in this order. Computes what is lazy. */
+  /** By name, written in this order. Lazy tensors are computed. */
   tensors: Readonly<Record<string, GgufData>>;
 }
 
 const OPTIONS: internals.OptionSchema<GgufWriteOptions> = { metadata: 'object', types: 'object', tensors: 'object' };
 
-/** Bytes that a name may have: the reference keeps 64, with a 0 at the end. */
+/** The most bytes of a name: the reference implementation has 64, with a 0 at the end. */
 const MOST_NAME_BYTES = 63;
 
-/** A tensor whose place in the file is known. */
+/** A tensor that is ready to be written. */
 interface Part {
   name: string;
   kind: Kind;
@@ -51,7 +52,7 @@ interface Part {
   fill: (to: Uint8Array) => void;
 }
 
-/** Quantised data of numbers, whole rows of whole blocks: the nearest that the kind has. */
+/** Quantises numbers to the nearest that the kind can hold. Their count has to be a multiple of the kind's block. */
 export function quantize(kind: KindName, values: ArrayLike<number>): Uint8Array<ArrayBuffer> {
   const op = 'gguf.quantize';
   const { block, bytes } = kindOf(op, kind);
@@ -74,7 +75,7 @@ function encode(op: string, kind: KindName, values: Float32Array, out: Uint8Arra
   }
 }
 
-/** Floats as bits of 16. */
+/** Writes numbers as 16-bit floats; round: gives the bits of one. */
 function halves(values: Float32Array, round: (value: number) => number, out: Uint8Array): void {
   for (let i = 0; i < values.length; i++) {
     const bits = round(values[i]!);
@@ -114,7 +115,7 @@ function partOf(op: string, name: string, given: GgufData): Part {
   return { name, kind, shape: t.shape, bytes: checkedBytes(op, name, kind, t.shape), fill: fillFrom(op, t, kind.name) };
 }
 
-/** Bytes of a tensor of at most 4 dimensions. */
+/** Size of a tensor in bytes. Refuses more than 4 dimensions, and rows that are not whole blocks. */
 function checkedBytes(op: string, name: string, kind: Kind, shape: readonly number[]): number {
   if (shape.length > 4) throw new SinterError('argument', op, `${shown(name)} has ${shape.length} dimensions, at most 4`);
   const row = shape.at(-1) ?? 1;
@@ -122,7 +123,7 @@ function checkedBytes(op: string, name: string, kind: Kind, shape: readonly numb
   return bytesOfShape(op, name, kind, shape);
 }
 
-/** A file of version 3. */
+/** A GGUF file of version 3, as bytes. */
 export function write(given: GgufWriteOptions): Uint8Array<ArrayBuffer> {
   const op = 'gguf.write';
   const { metadata = {}, types = {}, tensors } = readOptions(op, given, OPTIONS);

@@ -1,5 +1,5 @@
-// The weights of a model from its file: checked by the header before any data are read. Quantised matrices stay as they are
-// there, rows of blocks, or become numbers as they arrive.
+// The weights of a model from its file. The header is checked before any data are read. Quantised matrices stay rows of blocks
+// as in the file, or are dequantised as they arrive.
 
 import { SinterError, type Tensor, UnsupportedError, dequantizeBlocks, dispose, internals, take, type BlockOptions } from '../index.js';
 import type { ArrivedData, GgufHeader, GgufStream, GgufTensor, KindName } from '../gguf/index.js';
@@ -7,14 +7,14 @@ import type { Config } from './config.js';
 
 const { damaged, shown } = internals;
 
-/** What weights are held as. */
+/** How matrices are held. */
 export type WeightType = 'file' | 'float32' | 'float16' | 'bfloat16';
 
-/** A matrix (out, in) as its file has it: a row of quantised blocks for each output. */
+/** A quantised matrix (out, in) as in its file: one row of blocks per output. bytes is uint8 (out, bytes of a row). */
 export interface Blocks {
   bytes: Tensor;
   kind: NonNullable<BlockOptions['kind']>;
-  /** Numbers of a row. */
+  /** How many numbers a row has. */
   width: number;
 }
 
@@ -22,23 +22,23 @@ export type HeldWeight = Tensor | Blocks;
 
 export const isBlocks = (weight: object): weight is Blocks => 'bytes' in weight;
 
-/** The shape of the numbers. */
+/** The shape of the dequantised weight. */
 export const shapeOf = (weight: HeldWeight): readonly number[] => (isBlocks(weight) ? [weight.bytes.shape[0]!, weight.width] : weight.shape);
 
-/** All numbers, as float32. */
+/** The whole weight as float32. */
 export const numbersOf = (weight: HeldWeight): Tensor => (isBlocks(weight) ? dequantizeBlocks(weight.bytes, { kind: weight.kind }) : weight.astype('float32'));
 
-/** Those of some rows. */
+/** Some rows of the weight, as float32. */
 export const rowsOf = (weight: HeldWeight, rows: Tensor): Tensor =>
   isBlocks(weight) ? numbersOf({ ...weight, bytes: take(weight.bytes, rows) }) : take(weight, rows).astype('float32');
 
-/** The tensors that forward.ts computes with: each is there in some architectures. Then those of encoder.ts. */
+/** Names of the tensors that forward.ts uses, each in some architectures; then those of encoder.ts. */
 const OWN = /^(token_embd|output|output_norm|rope_freqs|rope_factors_(long|short))\.(weight|bias)$/;
 const OF_BLOCK =
   /^blk\.\d+\.(attn_(norm|q|k|v|qkv|output|q_norm|k_norm)|post_attention_norm|ffn_(norm|gate|up|down)|post_ffw_norm)\.(weight|bias)$/;
 const OF_ENCODER = /^(token_embd|token_types|position_embd|token_embd_norm|blk\.\d+\.(attn_(q|k|v|qkv|output|output_norm)|ffn_(gate|up|down)|layer_output_norm))\.(weight|bias)$/;
 
-/** The shapes that matrices have to have. */
+/** The names of required tensors and their shapes; null stands for any size. */
 function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope, isEncoder, context }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
   const wanted: [string, (number | null)[]][] = [['token_embd.weight', [null, width]], [`${isEncoder ? 'token_embd_norm' : 'output_norm'}.weight`, [width]]];
   const add = (name: string, shape: (number | null)[]): unknown => wanted.push([`${name}.weight`, shape]);
@@ -63,10 +63,10 @@ function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope, i
   return wanted;
 }
 
-/** Refuses a file that lacks tensors, has them in other shapes, or has some that nothing here computes with. */
+/** Refuses a file that lacks tensors, has them in other shapes, or has tensors that no code here uses. */
 export function checkTensors(op: string, config: Config, { tensors }: GgufHeader): void {
   const byName = new Map(tensors.map((each) => [each.name, each]));
-  // Blocks are counted before a list of them is made.
+  // The count is checked first, since the list below grows with it.
   if (config.layers > tensors.length) throw damaged(op, `${config.layers} layers, and ${tensors.length} tensors`);
   for (const [name, shape] of shapesOf(config, byName)) {
     const found = byName.get(name);
@@ -80,7 +80,7 @@ export function checkTensors(op: string, config: Config, { tensors }: GgufHeader
     throw new UnsupportedError(op, `tensors that are not computed with: ${unknown.slice(0, 5).map(shown).join(', ')}${unknown.length > 5 ? `, and ${unknown.length - 5} more` : ''}`);
 }
 
-/** Loaded weights, and the kinds that the file has them in. */
+/** The loaded weights, and their kinds in the file. */
 export interface LoadedWeights {
   weights: Record<string, HeldWeight>;
   kinds: Record<string, KindName>;
@@ -88,7 +88,8 @@ export interface LoadedWeights {
 
 const isBlockKind = (kind: string): kind is Blocks['kind'] => (internals.BLOCK_KINDS as readonly string[]).includes(kind);
 
-/** Matrices stay what they are in the file, or become of the type; vectors, which are small, become float32. */
+/** How a tensor that arrived is held. Matrices keep the file's form or are cast to the type; vectors are small and become
+ *  float32. */
 function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType): HeldWeight {
   const { name, shape, kind } = info;
   const isMatrix = shape.length > 1;
@@ -105,7 +106,7 @@ function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType
   return cast;
 }
 
-/** Reads the data of a file, each tensor straight to where it stays. */
+/** Reads the data of a file, each tensor straight to where it stays. The caller owns the weights. */
 export async function loadWeights(op: string, file: GgufStream, type: WeightType): Promise<LoadedWeights> {
   const weights: Record<string, HeldWeight> = {};
   const kinds: Record<string, KindName> = {};

@@ -1,8 +1,8 @@
-// Protocol buffers written: fields one after the other, as parts that are joined once.
+// Writes protocol buffers: the fields of a message are parts in a list, which are joined once at the end.
 
 import { internals } from '../index.js';
 
-/** A message: parts, and how many bytes they have. */
+/** A message: its parts, and their total size in bytes. */
 export class Message {
   readonly #parts: Uint8Array[] = [];
   size = 0;
@@ -41,12 +41,12 @@ export class Message {
     return this.#varint(field * 8 + 2).#varint(inner.size).append(inner);
   }
 
-  /** Fields that are written already. */
+  /** Appends fields that are encoded already. */
   raw(bytes: Uint8Array): this {
     return this.#add(bytes);
   }
 
-  /** The fields of another message behind those of this one. */
+  /** Appends the fields of another message. */
   append(other: Message): this {
     for (const part of other.#parts) this.#parts.push(part);
     this.size += other.size;

@@ -1,4 +1,4 @@
-// Runs a plan: each step on its values, those of known elements at once in JavaScript (fold.ts).
+// Runs a plan: each step on its values. Steps on small values known to JavaScript run there at once (fold.ts).
 
 import { internals, SinterError, Tensor } from '../index.js';
 import { fold } from './fold.js';
@@ -8,9 +8,9 @@ import { known, made, Unknown, type Value } from './value.js';
 
 const { shapeText } = internals;
 
-/** An error of an op, with the node that it is in. */
+/** Wraps an error of an op with the name of its node. */
 function inNode({ node }: Step, args: readonly (Value | undefined)[], cause: unknown): unknown {
-  // What a node lacks is met where it is used.
+  // A missing input or attribute becomes an error only where the op uses it.
   const isLack = cause instanceof TypeError || cause instanceof RangeError;
   if (isLack) return new SinterError('argument', 'onnx', `${node.where}: its inputs and attributes do not fit`, { cause });
   if (!(cause instanceof SinterError) || cause.op === 'onnx' || cause.code === 'memory') return cause;
@@ -39,7 +39,7 @@ function runStep(step: Step, values: (Value | undefined)[]): void {
   }
 }
 
-/** The values of a plan's outputs. after: is called behind each step. */
+/** Runs the steps and returns the values of the plan's outputs. after: called after each step. */
 export function execute(machine: Machine, plan: Plan, args: readonly Value[], after?: (step: Step) => void): Value[] {
   const { values, source } = machine;
   plan.inputs.forEach((slot, i) => (values[slot] = args[i]));

@@ -1,5 +1,5 @@
-// A traced function as the bytes of an ONNX file: its graph op by op, loops and conditions as graphs of nodes. Shapes are those
-// of the arguments; what the function captured, weights for one, is in the file.
+// Writes a traced function as the bytes of an ONNX file: its graph op by op, loops and conditions as subgraphs. The shapes are
+// those of the arguments. Tensors that the function captured, e.g. weights, are stored in the file.
 
 import { internals, SinterError } from '../index.js';
 import type { Graph, GraphNode } from '../source/graph.js';
@@ -9,14 +9,14 @@ import { Scribe, typeNumber, valueMessage } from './scribe.js';
 
 const { shown, tracedGraph } = internals;
 
-/** That of the files: the first with Gelu. */
+/** The opset of the files: the first one with Gelu. */
 const OPSET = 20;
 const IR_VERSION = 9;
 
-/** The name of a node's value; the node is written, if it is not yet. */
+/** The name of a node's value. Writes the node first if it is not written yet. */
 type NameOf = (id: number) => string;
 
-/** Names of results of control flow, by the node. */
+/** Names of the results of control flow, by the id of its node. */
 type Results = Map<number, string[]>;
 
 class Exporter {
@@ -26,8 +26,8 @@ class Exporter {
     this.#scribe = scribe;
   }
 
-  /** Writes the nodes of a graph whose arguments have these names; the names of its results. A broadcast is written where
-   *  something reads it: most ops read what it is made of. */
+  /** Writes the nodes of a graph whose arguments have the given names; returns the names of its results. A broadcast is
+   *  written only if some op reads its result: elementwise ops read its operand instead. */
   write(graph: Graph, given: readonly string[]): string[] {
     const names: string[] = [];
     const results: Results = new Map();
@@ -55,7 +55,8 @@ class Exporter {
     return write({ scribe, node, inputs: this.#operands(graph, node, nameOf), from });
   }
 
-  /** Elementwise ops broadcast by themselves, as long as something has the shape of the result. */
+  /** The names of the operands of an elementwise op. ONNX broadcasts implicitly, so broadcasts are skipped as long as the
+   *  operands together still yield the shape of the result. */
   #operands(graph: Graph, node: GraphNode, nameOf: NameOf): string[] {
     const sources = node.inputs.map((id) => (graph.nodes[id]!.op === 'broadcast' ? graph.nodes[id]!.inputs[0]! : id));
     const shapes = sources.map((id) => graph.nodes[id]!.shape);
@@ -70,11 +71,11 @@ class Exporter {
     return write({ exporter: this, scribe: this.#scribe, node, inputs, from: node.inputs.map((id) => graph.nodes[id]!), region: regions });
   }
 
-  /** A graph of a node: its inputs are new names, all else it sees from outside. */
+  /** A subgraph of a node. Its inputs have new names; it reads all other values from the enclosing graph. */
   graph(region: Graph, own: readonly (readonly [string, GraphNode])[], given: readonly string[], end: (outputs: string[]) => readonly (readonly [string, GraphNode])[]): Message {
     const { nodes, result } = this.#scribe.inside(() => {
       const outputs = end(this.write(region, given));
-      // A result may be a value from outside, or one twice.
+      // Identity, because an output may be a value of the enclosing graph, or the same value twice.
       return outputs.map(([name, node]): readonly [string, GraphNode] => [this.#scribe.node('Identity', [name]), node]);
     });
     const made = new Message().append(nodes).text(2, 'graph');
@@ -106,7 +107,7 @@ const scan: Control = ({ exporter, scribe, node, inputs, from, region }) => {
     const { dtype, shape } = from[i]!;
     return [scribe.name(), { ...from[i]!, dtype, shape: i < carries ? shape : shape.slice(1) }];
   });
-  // Scan has as many rounds as a stack has slices: where there is none it gets one that its body does not read.
+  // Scan runs one round per slice of its inputs. If there are none, it gets a list of counters that the body does not read.
   const counted: [string, GraphNode][] = stacks === 0 ? [[scribe.name(), scalarOf('int64')]] : [];
   const counts = stacks === 0 ? [scribe.ints(Array.from({ length }, (_, i) => i))] : [];
   const graph = exporter.graph(body, [...own, ...counted], [...own.map(([name]) => name), ...inputs.slice(carries + stacks)], (outputs) => withNodes(body, outputs));
@@ -138,12 +139,12 @@ const whileLoop: Control = ({ exporter, scribe, node, inputs, from, region }) =>
   return scribe.nodes('Loop', ['', begins, ...inputs.slice(0, carries)], carries, { body: graph });
 };
 
-/** What a function computes, without its rule. */
+/** The body of a function with a rule of its own, or of a checkpoint, inlined without the rule. */
 const inlined: Control = ({ exporter, inputs, region }) => exporter.write(region('body'), inputs);
 
 const CONTROL: Readonly<Record<string, Control>> = { scan, cond, while_loop: whileLoop, checkpoint: inlined, custom: inlined };
 
-/** The name of a tensor of an argument, or of the result, by where it is. */
+/** The name of an input or output: its path as a word, made unique, and unlike the names v0, v1 ... of other values. */
 function nameOf(path: string, otherwise: string, taken: Set<string>): string {
   const word = path.replace(/\]/g, '').replace(/[.[]+/g, '.').replace(/^\./, '') || otherwise;
   let name = word;
@@ -153,8 +154,8 @@ function nameOf(path: string, otherwise: string, taken: Set<string>): string {
 }
 
 /**
- * What f computes of arguments like these as the bytes of an ONNX file, for their shapes. Its inputs have the names of the
- * parameters of f, and its outputs those in the result; a tensor that f captured, a weight for one, is part of the file.
+ * What f computes for arguments of these shapes, as the bytes of an ONNX file. Its inputs are named after the parameters of f,
+ * and its outputs after their place in the result. Tensors that f captured, e.g. weights, are part of the file.
  */
 export function exportFunction<A extends readonly unknown[]>(f: (...args: A) => unknown, args: A): Uint8Array<ArrayBuffer> {
   const op = 'onnx.export';

@@ -1,5 +1,5 @@
-// The tokenizer that a GGUF file has in its metadata: byte-level BPE ('gpt2'), SentencePiece ('llama'), whose pieces merge
-// by their scores, or WordPiece ('bert').
+// The tokenizer described by a GGUF file's metadata: byte-level BPE ('gpt2'), SentencePiece ('llama'), whose pieces merge by
+// their scores, or WordPiece ('bert').
 
 import { SinterError, UnsupportedError, internals } from '../../index.js';
 import type { GgufMetadata } from '../../gguf/index.js';
@@ -11,25 +11,25 @@ import { wordPiece } from './wordpiece.js';
 const { damaged, readOptions, shown } = internals;
 
 export interface EncodeTextOptions {
-  /** Whether texts of special tokens, '<|im_end|>', become these tokens. Default true; false for what others write. */
+  /** Whether texts of special tokens, e.g. '<|im_end|>', become these tokens. Default true. Use false for text from users. */
   special?: boolean;
-  /** Whether the token that begins a text comes first. Default: as the file says. */
+  /** Whether the result starts with the token that begins a text. Default: as the file says. */
   begin?: boolean;
 }
 
 export interface DecodeTokensOptions {
-  /** Whether special tokens show. Default false. */
+  /** Whether special tokens appear in the text. Default false. */
   special?: boolean;
-  /** Whether the tokens go on with a text: a space at their beginning stays. Default false: the space that encoding puts
-   *  before a text is taken away. */
+  /** Whether the tokens continue a text, so that a space at their beginning stays. Default false: the space that encoding
+   *  puts before a text is removed. */
   continues?: boolean;
 }
 
-/** Texts of tokens that come one by one. */
+/** Decodes tokens that come one by one. */
 export interface TextStream {
-  /** What the text has more with the next token; bytes of a character that is not whole yet wait. */
+  /** Returns the text that the token adds. Bytes of an incomplete character are held back. */
   next(token: number): string;
-  /** What is left: U+FFFD for a character that has not become whole. */
+  /** Returns what was held back: U+FFFD for a character that stayed incomplete. */
   end(): string;
 }
 
@@ -38,9 +38,9 @@ export interface Tokenizer {
   readonly size: number;
   /** The token that begins a text, if there is one. */
   readonly begin: number | undefined;
-  /** Tokens that end what a model writes. */
+  /** The tokens that end what a model writes. */
   readonly ends: ReadonlySet<number>;
-  /** The text of a token as the file has it. */
+  /** The text of a token, as spelled in the file. */
   textOf(token: number): string;
   encode(text: string, options?: EncodeTextOptions): Int32Array<ArrayBuffer>;
   decode(tokens: ArrayLike<number>, options?: DecodeTokensOptions): string;
@@ -54,13 +54,13 @@ const DECODE: internals.OptionSchema<DecodeTokensOptions> = { special: 'boolean'
 /** Types of tokens in a file (tokenizer.ggml.token_type). */
 const [UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [2, 3, 4, 6];
 
-/** Texts of control tokens that end a turn, in the published models. */
+/** Texts of control tokens that end a turn in published models. */
 const TURN_ENDS = new Set(['<|eot_id|>', '<|im_end|>', '<|end|>', '<end_of_turn>', '<|endoftext|>', '<|eom_id|>', '</s>', '<EOT>', '<|end_of_text|>']);
 
-/** What SentencePiece writes for a space. */
+/** SentencePiece's character for a space. */
 const SPACE = '\u2581';
 
-/** The tokens of a file, and what its metadata say of them. */
+/** The tokens of a file, and the metadata about them. */
 interface Vocabulary {
   texts: readonly string[];
   types: ArrayLike<number> | undefined;
@@ -68,14 +68,14 @@ interface Vocabulary {
   metadata: GgufMetadata;
 }
 
-/** What a kind of tokenizer does with a text without special tokens, and with tokens that are not special. */
+/** How one kind of tokenizer encodes texts without special tokens, and decodes ordinary tokens to bytes. */
 interface Codec {
   encode(text: string, isFirst: boolean): number[];
   bytes(token: number): readonly number[];
-  /** Whether a text begins with the token for that, where the file does not say so; and whether it ends so. */
+  /** Whether a begin token, or an end token, is added if the file does not say. */
   addsBegin: boolean;
   addsEnd?: boolean;
-  /** Whether a space is put before a text, which decoding takes away again. */
+  /** Whether encoding puts a space before a text, which decoding removes. */
   addsSpace: boolean;
 }
 
@@ -102,12 +102,12 @@ function readVocabulary(op: string, metadata: GgufMetadata): Vocabulary {
   return { texts, types, byText, metadata };
 }
 
-/** The number of a token that the metadata name, as bos_token_id. */
+/** The number of a token that the metadata name, e.g. 'bos' for tokenizer.ggml.bos_token_id. */
 function tokenNamed(op: string, { metadata, texts }: Vocabulary, name: string): number | undefined {
   const token = metadata[`tokenizer.ggml.${name}_token_id`];
   if (token === undefined) return undefined;
   if (typeof token === 'number' && token >= 0 && token < texts.length && Number.isInteger(token)) return token;
-  // Written by some tools for: none.
+  // Some tools write these for "none".
   if (token === 0xffffffff || token === -1) return undefined;
   throw damaged(op, `tokenizer.ggml.${name}_token_id is ${shown(token)}, of ${texts.length} tokens`);
 }
@@ -188,10 +188,10 @@ const CODECS: Readonly<Record<string, (op: string, vocabulary: Vocabulary) => Co
 
 /* ---- special tokens ---- */
 
-/** A piece of a text: a special token, or text between those. */
+/** A piece of a text: the number of a special token, or the text between two. */
 type Part = number | string;
 
-/** Cuts a text at the special tokens; of two that begin at one place the longer one counts. */
+/** Cuts a text at the special tokens. Of two that match at the same place the longer one wins. */
 function partsOf(text: string, specials: RegExp | null, byText: ReadonlyMap<string, number>): Part[] {
   if (!specials) return text === '' ? [] : [text];
   const parts: Part[] = [];
@@ -207,7 +207,7 @@ function partsOf(text: string, specials: RegExp | null, byText: ReadonlyMap<stri
 
 const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-/** A pattern of all tokens of some types, or null. */
+/** A pattern that matches every token of some types, the longest first; null if there is none. */
 function patternOf({ texts, types }: Vocabulary, wanted: readonly number[]): RegExp | null {
   const found = texts.filter((text, token) => text !== '' && wanted.includes(types?.[token] ?? 0));
   if (found.length === 0) return null;
@@ -226,7 +226,7 @@ export function tokenizer(metadata: GgufMetadata): Tokenizer {
     throw new UnsupportedError(op, `a tokenizer of the model ${shown(model)}`, { hint: `there are ${Object.keys(CODECS).join(', ')}` });
   const codec = CODECS[model]!(op, vocabulary);
   const begin = tokenNamed(op, vocabulary, 'bos') ?? tokenNamed(op, vocabulary, 'cls');
-  // As the format spells it.
+  // The format spells it this way.
   const end = (codec.addsEnd ? tokenNamed(op, vocabulary, 'seperator') : undefined) ?? tokenNamed(op, vocabulary, 'eos');
   const isBegun = metadata['tokenizer.ggml.add_bos_token'] ?? codec.addsBegin;
   const isSpecial = (token: number): boolean => types?.[token] === CONTROL || types?.[token] === UNKNOWN;
@@ -272,7 +272,7 @@ export function tokenizer(metadata: GgufMetadata): Tokenizer {
       if (typeof text !== 'string') throw new SinterError('argument', 'llm.encode', `expected a text, not ${shown(text)}`);
       const tokens: number[] = [];
       if (isAsked && begin !== undefined) tokens.push(begin);
-      // A text that follows a special token begins anew.
+      // A text that follows a special token counts as the beginning of a text.
       let isFirst = true;
       for (const part of partsOf(text, special ? all : defined, byText)) {
         if (typeof part === 'number') tokens.push(part);
