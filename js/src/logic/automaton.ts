@@ -1,13 +1,13 @@
 // Cellular automata whose rule is a circuit of gates, trained through many steps.
 //
-// Grids are (channels, batch, height, width). Perception kernels see the 3 x 3 neighbourhood of one channel each time: in
-// their first layer the cell itself is paired with each of its 8 neighbours. All of them are one chain of layers over rows
-// (9, channels x cells) with wires that stay within a kernel. The update circuits have the channels of the cell itself as
-// inputs, then what kernels say: row (kernel output, channel). The result is the next state of the cell.
+// Grids are (channels, batch, height, width). Each perception kernel sees the 3 x 3 neighbourhood in one channel; its first
+// layer pairs the cell itself with each of its 8 neighbours. All kernels are one chain of layers over rows (9, channels x
+// cells), whose wires stay within a kernel. The update circuit reads the cell's own channels, then the kernels' outputs in rows
+// (kernel output, channel). Its outputs are the next state of the cell.
 //
-// Through the steps the grids of a batch lie one after the other, and each has gates of its own beside those of the others:
-// rows (grid, 9), (grid, gate). Grids know nothing of each other, so a worker that has the same rows in each layer, and
-// that is how the core gives them out, has grids to itself, and finds their layers in its own cache.
+// During the steps the grids of a batch are concatenated as rows, and each grid has its own copy of the gates: rows (grid, 9),
+// (grid, gate). Grids do not depend on each other. The core gives a worker the same rows in each layer, so each worker has
+// grids of its own, whose layers stay in its cache.
 
 import * as sn from '../index.js';
 import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
@@ -18,9 +18,9 @@ import { randomWires, repeatedWires, type Wires } from './wires.js';
 export type Boundary = 'zero' | 'wrap';
 
 export interface Perception {
-  /** How many circuits look at the neighbourhood. */
+  /** How many kernels look at the neighbourhood. */
   kernels: number;
-  /** Gates of a circuit's layers, the first 8: the cell with each neighbour. */
+  /** The number of gates in each layer of a kernel. The first is 8: the cell with each neighbour. */
   layers: readonly number[];
 }
 
@@ -28,34 +28,35 @@ export interface AutomatonOptions {
   channels: number;
   /** Default 16 kernels with [8, 4, 2] gates. */
   perception?: Perception;
-  /** Gates of each layer; the last has one for each channel. */
+  /** The number of gates in each layer; the last has one per channel. */
   update: readonly number[];
   /** [height, width] in training. */
   grid: readonly [number, number];
-  /** What lies outside: 'zero' (default), or the other side: 'wrap'. */
+  /** What lies beyond the border: 'zero' (default), or the opposite side: 'wrap'. */
   boundary?: Boundary;
-  /** Steps from a start to the target. */
+  /** Steps from the start to the target. */
   steps: number;
-  /** Only some cells, by chance, change in a step: true for 60 %, or their share. Default false. */
+  /** Only a random share of the cells changes in each step: true for 60 %, or the share. Default false. */
   asynchronous?: boolean | number;
   /** Grids in an epoch. Default 1. */
   batch?: number;
   form?: GateForm;
-  /** Of the wires. Default 0. */
+  /** Seed of the wires. Default 0. */
   seed?: number;
-  /** How sure fresh gates are to pass their first input on, as of logic.gates. */
+  /** How strongly fresh gates tend to pass their first input on; see logic.gates. */
   residual?: number;
-  /** Below which loss gates harden: they compute values on the way from their soft to their hard ones, the further the lower
-   *  the last loss was, with the gradients of soft ones. So at the end both do the same. Default 0.01. */
+  /** The loss below which gates harden: they compute values between those of soft and of hard gates, the closer to hard ones
+   *  the lower the last loss was, with the gradients of soft gates. So in the end soft and hard gates do the same. Default
+   *  0.01. */
   harden?: number;
-  /** In training cells are wrong by up to so much after each step, by chance: what gates hide in values that are not quite 0
-   *  or 1 is lost, and would be with hard gates. Default 0. */
+  /** In training, a random error of up to this size is added to each cell after each step. Information that gates would hide
+   *  in values near 0 or 1, and that hard gates would lose, is lost at once. Default 0. */
   noise?: number;
-  /** Grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
+  /** Makes the grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
   start?: (key: Tensor, shape: readonly number[]) => Tensor;
-  /** What the first channels are to be after the steps, (known channels, batch, height, width), from the start. */
+  /** What the first channels should be after the steps, (known channels, batch, height, width), given the start. */
   target?: (start: Tensor) => Tensor;
-  /** What happens to grids after the steps, after which as many more steps lead to the target again. */
+  /** What happens to grids after the steps. As many further steps have to lead to the target again. */
   damage?: (grids: Tensor, key: Tensor) => Tensor;
   /** Default: AdamW as in the published automata. */
   optimizer?: sn.optim.Optimizer;
@@ -88,9 +89,9 @@ export interface AutomatonParams {
   update: GateParams[];
 }
 
-/** What an automaton remembers of its training. */
+/** What an automaton keeps from its training. */
 export interface Progress {
-  /** Of the last epoch. */
+  /** The loss of the last epoch. */
   loss: Tensor;
 }
 
@@ -98,48 +99,49 @@ export type AutomatonState = sn.TrainState<AutomatonParams, Progress>;
 
 export interface RunOptions extends HardOptions {
   steps: number;
-  /** Chance of an asynchronous automaton. Default random.key(0). */
+  /** Decides which cells of an asynchronous automaton change. Default random.key(0). */
   key?: Tensor;
 }
 
 export interface AccuracyOptions extends HardOptions {
-  /** Starts, and chance. Default random.key(0). */
+  /** Decides the starts, and which cells change. Default random.key(0). */
   key?: Tensor;
-  /** How many grids. Default: as in an epoch. */
+  /** The number of grids. Default: as in an epoch. */
   grids?: number;
 }
 
 export interface Automaton {
   readonly channels: number;
   readonly boundary: Boundary;
-  /** Share of the cells that change in a step. */
+  /** The share of the cells that change in a step. */
   readonly fire: number;
   readonly steps: number;
   readonly grid: readonly [number, number];
   readonly batch: number;
-  /** Whether there is a target. */
+  /** Whether it has a target. */
   readonly hasTask: boolean;
   readonly perception: readonly Gates[];
   readonly update: readonly Gates[];
-  /** A state of training. */
+  /** A fresh state of training. */
   init(key: Tensor): AutomatonState;
-  /** One epoch: fresh grids, their steps, and an update. Uses the state up. */
+  /** One epoch: makes fresh grids, runs the steps and updates the parameters. Consumes the state. */
   step(state: AutomatonState, key: Tensor): { state: AutomatonState; loss: Tensor };
-  /** Share of the known cells that are right after the steps, on fresh grids. */
+  /** The share of the known cells that are right after the steps, on fresh grids. */
   accuracy(state: AutomatonState, options?: AccuracyOptions): Promise<number>;
-  /** A grid (channels, height, width) of any size, and what becomes of it: (steps + 1, channels, height, width), the grid
-   *  itself first. */
+  /** The history (steps + 1, channels, height, width) of a grid (channels, height, width) of any size, starting with the
+   *  grid itself. */
   run(state: AutomatonState, grid: Tensor, options: RunOptions): Tensor;
-  /** Fresh grids to start from, (channels, count, height, width), and what their first channels are to become. */
+  /** Fresh grids to start from, (channels, count, height, width), and the target for their first channels. */
   examples(key: Tensor, count: number): { start: Tensor; target: Tensor };
 }
 
-/** What fresh gates are. */
+/** Options of fresh gates. */
 type Fresh = Pick<GatesOptions, 'form' | 'residual'>;
 
-/** A layer's gates, yet without parameters. */
+/** The shape and wires of a layer, before its gates have parameters. */
 interface Wired {
-  /** Its inputs, in the parts that lie together where there are several such layers. */
+  /** Sizes of the parts that its inputs consist of. If there are several copies of the layer, equal parts of all copies lie
+   *  together. */
   parts: readonly number[];
   outputs: number;
   wires: Wires;
@@ -147,13 +149,13 @@ interface Wired {
 
 const AROUND = [0, 1, 2, 3, 5, 6, 7, 8];
 
-/** The first layer of all kernels, rows of a neighbourhood as inputs. */
+/** The first layer of all kernels. Its inputs are the rows of a neighbourhood. */
 function firstLayer(kernels: number): Wired {
   const outputs = kernels * AROUND.length;
   return { parts: [9], outputs, wires: [Int32Array.from({ length: outputs }, () => 4), Int32Array.from({ length: outputs }, (_, i) => AROUND[i % 8]!)] };
 }
 
-/** Kernels' layers, each kernel with wires of its own. */
+/** The layers of all kernels, each kernel with its own wires. */
 function perceptionOf(op: string, { kernels, layers }: Perception, seed: number): Wired[] {
   internals.checkInteger(op, 'perception.kernels', kernels, 1);
   const widths = internals.checkIntegers(op, 'perception.layers', layers, 1);
@@ -168,7 +170,7 @@ function perceptionOf(op: string, { kernels, layers }: Perception, seed: number)
   });
 }
 
-/** Layers of so many gates, one after the other. */
+/** The layers of the update circuit, with so many gates each. */
 const updateOf = (op: string, seen: readonly number[], widths: readonly number[], seed: number): Wired[] =>
   widths.map((outputs, i) => {
     const parts = i === 0 ? seen : [widths[i - 1]!];
@@ -177,38 +179,37 @@ const updateOf = (op: string, seen: readonly number[], widths: readonly number[]
 
 const sumOf = (list: readonly number[]): number => list.reduce((sum, n) => sum + n, 0);
 
-/** The layers, so many times beside each other. */
+/** Gates of the layers, with so many copies side by side. */
 const layersOf = (chain: readonly Wired[], copies: number, fresh: Fresh): Gates[] =>
   chain.map(({ parts, outputs, wires }) =>
     gates({ ...fresh, inputs: copies * sumOf(parts), outputs: copies * outputs, wires: repeatedWires(wires, parts, copies) }));
 
-/** The same coefficients for each of the copies. */
+/** The coefficients repeated for each copy. */
 const repeated = (coefficients: readonly GateCoefficients[], copies: number): GateCoefficients[] =>
   coefficients.map(({ gates: four }) => ({ gates: four.map((c) => sn.concat(Array.from({ length: copies }, () => c))) }));
 
-/** A grid with its last cells along an axis before the first, and its first after the last. */
+/** Frames a grid along an axis: the last cells before the first ones, and the first after the last. */
 function wrapped(grids: Tensor, axis: number): Tensor {
   const last = grids.shape[axis]! - 1;
   const at = (place: number): Tensor => grids.take([place], { axis });
   return sn.concat([at(last), grids, at(0)], { axis });
 }
 
-/** The cells around each, and itself: (batch, channels, height, width) -> (batch x 9, channels x cells), row-major in the
- *  window. */
+/** The 3 x 3 neighbourhood of each cell, row-major: (batch, channels, height, width) -> (batch x 9, channels x cells). */
 function windowsOf(grids: Tensor, boundary: Boundary): Tensor {
   const framed = boundary === 'zero' ? grids.pad([[0, 0], [0, 0], [1, 1], [1, 1]]) : wrapped(wrapped(grids, 2), 3);
-  // One copy, where nine slices put together are nine steps of a program.
+  // This is one copy; nine slices and a concat would be nine steps of a program.
   return sn.windows(sn.windows(framed, 2, 3), 4, 3).transpose([0, 3, 5, 1, 2, 4]).reshape([9 * grids.shape[0]!, -1]);
 }
 
-/** What a batch of grids goes through in a step. */
+/** The gates and coefficients for a step of a batch of grids. */
 interface Rule {
   perception: { layers: Gates[]; coefficients: GateCoefficients[] };
   update: { layers: Gates[]; coefficients: GateCoefficients[] };
 }
 
-/** What chance does in a step: which cells change (batch, 1, height, width), what is added to each (batch, channels, height,
- *  width). */
+/** The random part of a step: which cells change (batch, 1, height, width), and the noise added to each (batch, channels,
+ *  height, width). */
 interface Chance {
   fires?: Tensor;
   noise?: Tensor;
@@ -216,15 +217,15 @@ interface Chance {
 
 const batchFirst = (grids: Tensor): Tensor => grids.transpose([1, 0, 2, 3]);
 
-/** Share of cells that fire. */
+/** The share of cells that change in a step. */
 function fireOf(op: string, asynchronous: unknown): number {
   if (typeof asynchronous === 'boolean') return asynchronous ? 0.6 : 1;
   if (typeof asynchronous === 'number' && asynchronous > 0 && asynchronous <= 1) return asynchronous;
   throw new SinterError('argument', op, `option asynchronous is ${internals.shown(asynchronous)}, expected true, false, or a share above 0, at most 1`);
 }
 
-/** How far gates are on the way to hard ones, from 0 to 1: as far as a 36th of where they begin to harden. Where they harden
- *  too early the loss rises, and they go back. */
+/** How hard gates are, from 0 (soft) to 1: 0 from the loss `harden` up, 1 at a 36th of it. If they harden too early the loss
+ *  rises, and they soften again. */
 const hardnessAt = (loss: Tensor, harden: number): Tensor => sn.sub(1, loss.div(harden).sqrt()).mul(1.2).maximum(0).minimum(1);
 
 /** An automaton of gates, with its training. */
@@ -261,7 +262,7 @@ export function automaton(options: AutomatonOptions): Automaton {
     const made = through(rule.update, sn.concat([grids.reshape([-1, cells]), views.reshape([-1, cells])])).reshape(grids.shape);
     return fires ? sn.where(fires, made, grids) : made;
   };
-  /** Of each step, so many of them: it takes no part in derivatives, which would draw it again. */
+  /** The random part of `count` steps, drawn in advance: derivatives, which compute steps again, need not draw it again. */
   const chanceOf = (key: Tensor, count: number, [, copies, h, w]: readonly number[], isShaken: boolean): Chance => {
     const keys = sn.random.split(key, count);
     const draw = (one: (key: Tensor) => Tensor): Tensor => sn.vmap(one)(keys);
@@ -274,7 +275,7 @@ export function automaton(options: AutomatonOptions): Automaton {
   };
   const advance = (params: AutomatonParams, how: CoefficientOptions, grids: Tensor, key: Tensor, isShaken: boolean): Tensor => {
     const rule = ruleOf(params, grids.shape[1]!, how);
-    // A derivative keeps the grids of all steps, which are little, and makes the layers of each step again.
+    // Derivatives keep only the grids of all steps, which are small, and compute the layers of each step again.
     const again = sn.checkpoint((now: Tensor, chance: Chance) => {
       const made = next(rule, now, chance);
       return chance.noise ? made.add(chance.noise).maximum(0).minimum(1) : made;
@@ -289,7 +290,7 @@ export function automaton(options: AutomatonOptions): Automaton {
     const grids = start(key, [channels, count, height, width]);
     return { start: grids, target: target(grids) };
   };
-  /** The known channels at the end, wrong by how much: of each time they are to be right. */
+  /** The errors of the known channels: after the steps, and, if there is damage, again after the steps that follow it. */
   const errors = (params: AutomatonParams, key: Tensor, count: number, how: CoefficientOptions, isShaken = false): Tensor[] => {
     const [first, chance, blow, chanceAfter] = sn.random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
     const { start: begin, target: wanted } = examples(first, count);
@@ -354,7 +355,7 @@ export function automaton(options: AutomatonOptions): Automaton {
   };
 }
 
-/** A loss above all. */
+/** The loss before the first epoch, above any real one. */
 const NOTHING_LEARNT = 1e30;
 
 /** Grids of random bits. */

@@ -1,10 +1,10 @@
-// Layers of gates one after the other.
+// Layers of gates in sequence.
 
 import * as sn from '../index.js';
 import type { Tensor } from '../index.js';
 import type { CoefficientOptions, Gate, GateCoefficients, GateParams, Gates } from './gates.js';
 
-/** Refuses layers of which one does not have as many inputs as the one before has outputs. */
+/** Refuses layers whose number of inputs is not the number of outputs of the layer before. */
 export function checkChain(op: string, layers: readonly Gates[]): void {
   layers.forEach(({ inputs }, i) => {
     if (i === 0 || inputs === layers[i - 1]!.outputs) return;
@@ -17,7 +17,7 @@ export function initChain(layers: readonly Gates[], key: Tensor): GateParams[] {
   return layers.map((layer, i) => layer.init(keys[i]!));
 }
 
-/** Refuses parameters of another number of layers. */
+/** Refuses parameters for another number of layers. */
 export function checkChainParams(op: string, layers: readonly Gates[], params: unknown): asserts params is GateParams[] {
   if (Array.isArray(params) && params.length === layers.length) return;
   throw new sn.SinterError('argument', op, `these are not the parameters of ${layers.length} layers`, {
@@ -31,7 +31,7 @@ export const chainCoefficients = (layers: readonly Gates[], params: readonly Gat
 export const runChain = (layers: readonly Gates[], coefficients: readonly GateCoefficients[], x: Tensor): Tensor =>
   layers.reduce((rows, layer, i) => layer.run(coefficients[i]!, rows), x);
 
-/** Puts the hard gates of all layers behind those of a circuit; gives the signals that come out of the last. */
+/** Appends the hard gates of all layers to a circuit; returns the output signals of the last layer. */
 export function addGates(circuit: Gate[], inputs: number, layers: readonly (readonly Gate[])[], signals: readonly number[]): number[] {
   return layers.reduce<number[]>(
     (from, layer) => layer.map(([f, a, b]) => circuit.push([f, from[a]!, from[b]!]) - 1 + inputs),

@@ -1,4 +1,4 @@
-// From a trained model to a circuit: every gate is the function that it is most, and every wire ends at one input.
+// Turns a trained model into a circuit: each gate becomes its most likely function, and each wire ends at one input.
 
 import * as sn from '../index.js';
 import type { Automaton, AutomatonParams, AutomatonState } from './automaton.js';
@@ -8,15 +8,15 @@ import type { Gate, GateParams, Gates } from './gates.js';
 import type { Network } from './network.js';
 import { pruneSolved } from './prune.js';
 
-/** What runs an automaton's circuit needs to know of it. */
+/** What the circuit of an automaton needs to be run. */
 export interface AutomatonFacts {
   channels: number;
   boundary: 'zero' | 'wrap';
-  /** Share of the cells that change in a step. */
+  /** The share of the cells that change in a step. */
   fire: number;
 }
 
-/** Gates as they were trained, none left out. Signals: 0 .. inputs - 1 are the inputs, inputs + i is gate i. */
+/** Gates as they were trained, none removed. Signals 0 .. inputs - 1 are the inputs, and inputs + i is gate i. */
 export interface RawCircuit {
   inputs: number;
   gates: Gate[];
@@ -36,7 +36,7 @@ function ofNetwork({ layers }: Network, params: GateParams[]): RawCircuit {
   return { inputs, gates, outputs, automaton: null };
 }
 
-/** Inputs are channel * 9 + place, row-major in the window. */
+/** Input channel * 9 + place is the bit at a place in the window, row-major. */
 function ofAutomaton(ca: Automaton, params: AutomatonParams): RawCircuit {
   const { channels, boundary, fire } = ca;
   const perception = hardLayers(ca.perception, params.perception);
@@ -52,7 +52,7 @@ function ofAutomaton(ca: Automaton, params: AutomatonParams): RawCircuit {
 
 type Trained = GateParams[] | AutomatonParams | AutomatonState | sn.TrainState<GateParams[]>;
 
-/** The hard gates of a model with its state of training, or its parameters, none left out. */
+/** The hard gates of a model, none removed. state: the state of its training, or its parameters. */
 export function rawCircuit(model: Network | Automaton, state: Trained): RawCircuit {
   const op = 'logic.extract';
   const isState = 'params' in state && 'optimizer' in state;
@@ -68,12 +68,12 @@ export function rawCircuit(model: Network | Automaton, state: Trained): RawCircu
 }
 
 export interface ExtractOptions extends CircuitOptions {
-  /** Leaves out what the task of an automaton does not need (logic.prune), if the circuit does it: by default it does.
-   *  false: the circuit computes as the hard model does, in all cells and channels. */
+  /** Removes what the task of an automaton does not need (logic.prune), if the circuit solves the task. Default true. With
+   *  false the circuit computes the same as the hard model, in all cells and channels. */
   prune?: boolean;
 }
 
-/** The hard circuit of a model with its state of training, or its parameters: simplified, to run and to write. */
+/** The hard circuit of a model, simplified, to run and to write. state: the state of its training, or its parameters. */
 export function extract(model: Network | Automaton, state: Trained, options: ExtractOptions = {}): Circuit {
   const { prune: isPruned = true, ...rest } = options;
   const circuit = circuitOf(rawCircuit(model, state), rest);

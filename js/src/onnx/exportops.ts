@@ -1,10 +1,10 @@
-// How ops of a traced graph are written as nodes of ONNX: one function for each op, elementwise ones by a table.
+// Writes the ops of a traced graph as ONNX nodes: one function per op, and a table for elementwise ops.
 
 import { UnsupportedError } from '../index.js';
 import type { GraphNode } from '../source/graph.js';
 import { typeNumber, type Scribe } from './scribe.js';
 
-/** A node where it is written: its inputs as names, and the nodes that they are. */
+/** A node to be written: the names of its inputs, and the graph nodes that they come from. */
 export interface Site {
   scribe: Scribe;
   node: GraphNode;
@@ -18,7 +18,7 @@ const number = (node: GraphNode, name: string): number => Number(node.attrs[name
 const list = (node: GraphNode, name: string): number[] => node.attrs[name] as number[];
 const axesOf = (mask: number): number[] => Array.from({ length: 8 }, (_, i) => i).filter((i) => (mask >> i) & 1);
 
-/** ONNX has no smaller number than this for an end behind the first element. */
+/** An end of a Slice with a negative step that lies before the first element: -1 would mean the last element. */
 const BEFORE_ALL = -(2 ** 40);
 
 const isFloat = (dtype: string): boolean => dtype.includes('float');
@@ -26,7 +26,7 @@ const isFloat = (dtype: string): boolean => dtype.includes('float');
 export const refuse = (op: string): UnsupportedError => 
   new UnsupportedError('onnx.export', `there is no ${op} in ONNX`, { hint: 'what the function captured is a constant of the file once it is computed: sn.eval(params) before' });
 
-/** Nodes one behind the other, each with one input. */
+/** Nodes of some types in a row, each applied to the result of the one before. */
 const chain =
   (...types: readonly string[]): Write =>
   ({ scribe, inputs }) =>
@@ -37,13 +37,13 @@ const same =
   ({ scribe, inputs }) =>
     scribe.node(type, inputs);
 
-/** bools have ops of their own. */
+/** Bools have node types of their own. */
 const orOfBools =
   (type: string, ofBools: string): Write =>
   ({ scribe, inputs, node }) =>
     scribe.node(node.dtype === 'bool' ? ofBools : type, inputs);
 
-/** Orders are of numbers alone: x is less than y, of bools, where it is false and y true. */
+/** ONNX only compares numbers. For bools, x < y is "not x and y", and so on. isFirstTurned: negate x instead of y. */
 const ordered =
   (type: string, ofBools: 'And' | 'Or', isFirstTurned: boolean): Write =>
   ({ scribe, inputs: [x, y], from }) => {
@@ -52,16 +52,16 @@ const ordered =
     return scribe.node(ofBools, [turned, isFirstTurned ? y! : x!]);
   };
 
-/** The first input as it is: others are only to be computed before. */
+/** The first input unchanged. The other inputs only have to be computed before. */
 const itself: Write = ({ scribe, inputs }) => scribe.node('Identity', [inputs[0]!]);
 
-/** f on x and numbers of its dtype. */
+/** f builds nodes (n) from x, y and constants (c) of their dtype. */
 const formula =
   (f: (n: (type: string, ...inputs: string[]) => string, x: string, c: (value: number) => string, y: string) => string): Write =>
   ({ scribe, inputs, node, from }) =>
     f((type, ...names) => scribe.node(type, names), inputs[0]!, (value) => scribe.scalar(isFloat(node.dtype) ? node.dtype : from[0]!.dtype, value), inputs[1]!);
 
-/** Ops of ONNX that have the names of ours, in its spelling. */
+/** Ops of ONNX that do the same as ours of the same name, in ONNX's spelling. */
 const ALIKE = [
   'Neg', 'Abs', 'Sign', 'Floor', 'Ceil', 'Round', 'Sqrt', 'Reciprocal',
   'Exp', 'Log', 'Sin', 'Cos', 'Tan', 'Asin', 'Acos', 'Atan',
@@ -80,7 +80,7 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   square: formula((n, x) => n('Mul', x, x)),
   log1p: formula(log1p),
   exp2: formula((n, x, c) => n('Exp', n('Mul', x, c(Math.LN2)))),
-  // exp(x) - 1 would lose what is small.
+  // tanh(x / 2) (exp(x) + 1): the difference exp(x) - 1 would cancel for small x.
   expm1: formula((n, x, c) => n('Mul', n('Tanh', n('Mul', x, c(0.5))), n('Add', n('Exp', x), c(1)))),
   log2: formula((n, x, c) => n('Mul', n('Log', x), c(Math.LOG2E))),
   silu: formula((n, x) => n('Mul', x, n('Sigmoid', x))),
@@ -93,7 +93,7 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   mul: orOfBools('Mul', 'And'),
   mod: ({ scribe, inputs: [x, y], node }) => {
     if (!isFloat(node.dtype)) return scribe.node('Mod', [x!, y!]);
-    // With the sign of x, as fmod has it; where that is not the sign of y, y more.
+    // fmod gives the sign of x. If that is not the sign of y, y is added.
     const rest = scribe.node('Mod', [x!, y!], { fmod: 1 });
     const signs = scribe.node('Mul', [scribe.node('Sign', [rest]), scribe.node('Sign', [y!])]);
     const isOther = scribe.node('Less', [signs, scribe.scalar(node.dtype, 0)]);
@@ -102,7 +102,7 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   maximum: orOfBools('Max', 'Or'),
   minimum: orOfBools('Min', 'And'),
   not_equal: chainOf('Equal', 'Not'),
-  // Of bools onnxruntime has no Where.
+  // onnxruntime has no Where for bools.
   where: ({ scribe, inputs: [condition, x, y], node }) => {
     if (node.dtype !== 'bool') return scribe.node('Where', [condition!, x!, y!]);
     return scribe.node('Or', [scribe.node('And', [condition!, x!]), scribe.node('And', [scribe.node('Not', [condition!]), y!])]);
@@ -116,7 +116,8 @@ export const ELEMENTWISE: Readonly<Record<string, Write>> = {
   logical_xor: same('Xor'),
 };
 
-/** log(u) x / (u - 1) of u = 1 + x: what u lost of x is in both factors (Kahan). Of an x too small for u, and of infinity, x. */
+/** log(u) x / (u - 1) with u = 1 + x: what rounding took from u is in both factors and cancels (Kahan). If u is 1, or x
+ *  infinite, the result is x. */
 function log1p(n: (type: string, ...inputs: string[]) => string, x: string, c: (value: number) => string): string {
   const u = n('Add', x, c(1));
   const kept = n('Sub', u, c(1));
@@ -124,12 +125,12 @@ function log1p(n: (type: string, ...inputs: string[]) => string, x: string, c: (
   return n('Where', isItself, x, n('Mul', n('Log', u), n('Div', x, kept)));
 }
 
-/** A node of all inputs, and one of what it gives. */
+/** A node of all inputs, followed by a node of its result. */
 function chainOf(first: string, second: string): Write {
   return ({ scribe, inputs }) => scribe.node(second, [scribe.node(first, inputs)]);
 }
 
-/** A part of x: begin, size and step along each axis. */
+/** A slice of x: begin, number of elements and step along each axis. */
 function sliced(scribe: Scribe, x: string, begin: readonly number[], size: readonly number[], step: readonly number[]): string {
   const ends = begin.map((at, i) => at + size[i]! * step[i]!).map((end) => (end < 0 ? BEFORE_ALL : end));
   return scribe.node('Slice', [x, scribe.ints(begin), scribe.ints(ends), scribe.ints(begin.map((_, i) => i)), scribe.ints(step)]);
@@ -137,7 +138,8 @@ function sliced(scribe: Scribe, x: string, begin: readonly number[], size: reado
 
 const reshaped = (scribe: Scribe, x: string, shape: readonly number[]): string => scribe.node('Reshape', [x, scribe.ints(shape)], { allowzero: 1 });
 
-/** step - 1 new elements between those along each axis, widths around them; shape: that of x. */
+/** Inserts step - 1 elements of the value between neighbours along each axis. Returns the result and its shape; shape: that
+ *  of x. */
 function spread(scribe: Scribe, x: string, shape: readonly number[], steps: readonly number[], value: string): { x: string; shape: number[] } {
   let [at, sizes] = [x, [...shape]];
   steps.forEach((step, axis) => {
@@ -161,7 +163,8 @@ const pad: Write = ({ scribe, node, inputs, from }) => {
   return [...low, ...high].every((width) => width === 0) ? x : scribe.node('Pad', [x, scribe.ints([...low, ...high]), value]);
 };
 
-/** A filter (window..., c, o) as ONNX has it, (o, c, window...); turned: flipped, with the channels of groups exchanged. */
+/** A filter (window..., c, o) in ONNX's layout (o, c, window...). isTurned: flipped, with the two channel axes of each group
+ *  exchanged. */
 function filterOf(scribe: Scribe, w: string, shape: readonly number[], groups: number, isTurned: boolean): string {
   const axes = shape.length - 2;
   const window = Array.from({ length: axes }, (_, i) => i);
@@ -190,14 +193,14 @@ const conv: Write = ({ scribe, node, inputs, from }) => {
   const cut = isPlain ? wide.x : scribe.node('Pad', [wide.x, scribe.ints([0, 0, ...low, 0, 0, ...low.map(() => 0)]), zero]);
   const filter = filterOf(scribe, inputs[1]!, w.shape, groups, number(node, 'turned') === 1);
   const pads = [...lows, ...high.map((n) => Math.max(n, 0))];
-  // Elements that no window reaches are left over by themselves unless there is room for one more.
+  // Conv drops elements at the end that no window covers. If that leaves one window too many, the slice below removes it.
   const y = scribe.node('Conv', [cut, filter], { strides: step, dilations: dilation, group: groups, pads, kernel_shape: w.shape.slice(0, axes) });
   const made = [node.shape[0]!, node.shape.at(-1)!, ...node.shape.slice(1, -1)];
   const fits = high.every((n) => n >= 0) ? y : sliced(scribe, y, made.map(() => 0), made, made.map(() => 1));
   return scribe.node('Transpose', [fits], { perm: [0, ...spatial.map((i) => i + 2), 1] });
 };
 
-/** Windows: the elements at all of their places. */
+/** Sliding windows along an axis: gathers the elements of each window. */
 const windows: Write = ({ scribe, node, inputs }) => {
   const [axis, step, dilation] = ['axis', 'step', 'dilation'].map((name) => number(node, name)) as [number, number, number];
   const [count, size] = [node.shape[axis]!, node.shape[axis + 1]!];
@@ -214,7 +217,7 @@ const reduce =
 
 const sorted = ({ scribe, node, inputs, from }: Site, output: number): string => {
   const axis = number(node, 'axis');
-  // TopK takes numbers alone.
+  // TopK only takes numbers.
   const x = from[0]!.dtype === 'bool' ? scribe.node('Cast', [inputs[0]!], { to: typeNumber('int32') }) : inputs[0]!;
   const results = scribe.nodes('TopK', [x, scribe.ints([node.shape[axis]!])], 2, { axis, largest: number(node, 'descending') });
   return results[output]!;
@@ -234,7 +237,7 @@ const iota: Write = ({ scribe, node }) => {
 };
 
 const cast = (scribe: Scribe, x: string, from: string, to: string): string => {
-  // A float becomes a whole number toward zero, as in ONNX; to 8 bits the nearest that there is.
+  // ONNX truncates floats toward zero, as here. For types of 8 bits they are clamped to the range first.
   const bounds: Readonly<Record<string, [number, number]>> = { int8: [-128, 127], uint8: [0, 255] };
   const range = bounds[to];
   const x8 = range && isFloat(from) ? scribe.node('Clip', [x, scribe.scalar(from, range[0]), scribe.scalar(from, range[1])]) : x;

@@ -1,5 +1,5 @@
-// Ops on elements that are known, in plain JavaScript: what shapes are computed from. The rules are those of the ops
-// themselves; floats are rounded to their type after each op, so results have the bits that kernels give.
+// Runs ops on elements that are known, in plain JavaScript: shapes are computed from these. The rules are those of the ops
+// themselves. Floats are rounded to their type after each op, so the results have the same bits as those of kernels.
 
 import { internals } from '../index.js';
 import type { Node } from './plan.js';
@@ -9,17 +9,17 @@ import { known, type Value } from './value.js';
 
 const { shapeText } = internals;
 
-/** Larger constants are computed as tensors. */
+/** Larger constants are computed as tensors instead. */
 const MOST_ELEMENTS = 4096;
 
-/** Steps between elements along each axis, row-major. */
+/** Row-major strides, in elements. */
 export function stridesOf(shape: readonly number[]): number[] {
   const strides = new Array<number>(shape.length).fill(1);
   for (let i = shape.length - 2; i >= 0; i--) strides[i] = strides[i + 1]! * shape[i + 1]!;
   return strides;
 }
 
-/** Elements in another arrangement. from: where in x, along an axis of it, the element is that goes to a place in shape. */
+/** Rearranges elements: for each place in the new shape, from(place, axis) gives the index along that axis of x. */
 export function arranged(x: Value, shape: readonly number[], from: (place: readonly number[], axis: number) => number): Value {
   const [count, place, strides] = [countOf(shape), new Array<number>(shape.length).fill(0), stridesOf(x.shape)];
   const elements = x.host as ArrayLike<number>;
@@ -31,7 +31,7 @@ export function arranged(x: Value, shape: readonly number[], from: (place: reado
   return known(x.type, shape, out);
 }
 
-/** The shape that two broadcast to. */
+/** The shape that two shapes broadcast to. */
 export function broadcastShape(n: Node, a: readonly number[], b: readonly number[]): number[] {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {
@@ -48,7 +48,7 @@ export function broadcast(x: Value, shape: readonly number[]): Value {
 
 const axisOf = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
 
-/** A number as an element of a type. */
+/** A number as an element of a type: floats rounded, integers of less than 32 bits wrapped. */
 export function rounded(type: number, value: number): number {
   if (type === FLOAT) return Math.fround(value);
   if (type === BOOL) return Number(value !== 0);
@@ -77,7 +77,7 @@ const binary =
     return known(type ?? x!.type, shape, a.map((value, i) => rounded(type ?? x!.type, f(value, b[i]!, isWhole))));
   };
 
-/** Of two arguments alone, since Math.min takes whatever else it is given. */
+/** Passes f only two arguments: Math.min would take the third one of binary as well. */
 const variadic = (f: (a: number, b: number) => number): Rule => {
   const two = binary((a, b) => f(a, b));
   return (n, x) => x.slice(1).reduce<Value | null>((a, b) => a && (two(n, [a, b]) as Value | null), x[0]!);
@@ -87,7 +87,7 @@ const test = (f: (a: number, b: number) => boolean): Rule => binary((a, b) => Nu
 
 const mod = (n: Node, a: number, b: number): number => (n.flag('fmod') || b === 0 ? a % b : a - b * Math.floor(a / b));
 
-/** The axes that an op has as an input or, before some opset, as an attribute. */
+/** The axes of an op: an input, or an attribute before some opset. */
 export function axesOf(n: Node, given: Value | undefined, rank: number, otherwise: readonly number[]): number[] {
   const axes = given ? given.numbers : n.ints('axes');
   return (axes && axes.length > 0 ? axes : otherwise).map((axis) => axisOf(axis, rank));
@@ -109,7 +109,7 @@ export function unsqueezed(shape: readonly number[], axes: readonly number[]): n
   return Array.from({ length: rank }, (_, i) => (at.includes(i) ? 1 : rest.shift()!));
 }
 
-/** The shape that a Reshape gives. */
+/** The result's shape of a Reshape. */
 export function reshaped(n: Node, x: Value, wanted: readonly number[]): number[] {
   const shape = wanted.map((size, i) => (size === 0 && !n.flag('allowzero') ? (x.shape[i] ?? 0) : size));
   const free = shape.indexOf(-1);
@@ -119,7 +119,7 @@ export function reshaped(n: Node, x: Value, wanted: readonly number[]): number[]
   return shape;
 }
 
-/** Begin, size and step of a slice along each axis. */
+/** Begin, number of elements and step of a Slice along each axis. */
 export function sliceOf(n: Node, [x, starts, ends, axes, steps]: readonly (Value | undefined)[]): { begin: number[]; size: number[]; step: number[] } {
   const { shape } = x!;
   const [begin, size, step] = [shape.map(() => 0), [...shape], shape.map(() => 1)];
@@ -141,7 +141,7 @@ export function sliceOf(n: Node, [x, starts, ends, axes, steps]: readonly (Value
   return { begin, size, step };
 }
 
-/** How many elements each part of a Split has. */
+/** The number of elements in each part of a Split. */
 export function splitSizes(n: Node, length: number, given: Value | undefined): number[] {
   const sizes = given ? given.numbers : n.ints('split');
   if (sizes) return sizes;
@@ -278,7 +278,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 const isFoldable = ({ host, type }: Value): boolean => host !== null && host.length <= MOST_ELEMENTS && (type === STRING || isFoldedType(type));
 
-/** The result of an op on known elements; null where some are not known, or the op is not computed here. */
+/** The result of an op whose inputs are known elements; null if some are not known, or there is no rule here. */
 export function fold(n: Node, x: readonly (Value | undefined)[]): Value | readonly Value[] | null {
   const rule = x.length > 0 && Object.hasOwn(RULES, n.type) ? RULES[n.type]! : null;
   if (!rule || !x.every((each) => each === undefined || isFoldable(each))) return null;
@@ -286,5 +286,5 @@ export function fold(n: Node, x: readonly (Value | undefined)[]): Value | readon
   return isLarge ? null : rule(n, x as readonly Value[]);
 }
 
-/** Whole numbers of a shape, as ops give them. */
+/** A shape as a known value of int64, as ops return it. */
 export const shapeValue = (shape: readonly number[]): Value => known(INT64, [shape.length], [...shape]);

@@ -1,5 +1,5 @@
-// sinter/onnx: models of ONNX files, that run, that can be trained, and that go back to the file. An entry point of its own,
-// made of the public functions of sinter; a page that does not use it does not download it.
+// sinter/onnx: models from ONNX files that can be run, trained, and saved into the file again. It is an entry point of its own
+// on top of the public functions of sinter, so pages that do not use it do not download it.
 
 import { OPS } from './ops/table.js';
 
@@ -9,5 +9,5 @@ export { resize, type ResizeOptions } from './resize.js';
 export { read, type OnnxFile, type OnnxNode, type OnnxWeight } from './read.js';
 export type { External } from './tensors.js';
 
-/** The names of the ops that models may have; those of other domains than ONNX's own with the domain in front. */
+/** The names of all supported ops; those outside ONNX's own domain start with their domain. */
 export const ops: readonly string[] = Object.freeze(Object.keys(OPS).sort());

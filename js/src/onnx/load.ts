@@ -1,8 +1,8 @@
-// A loaded model: its inputs and outputs, its weights as parameters, and what runs it.
+// A loaded model: its inputs and outputs, its weights as parameters, and how it runs.
 //
-// A run is compiled for the shapes of its inputs. Where an op needs elements to know a shape (Unknown), the run starts again
-// with the inputs that they come from as constants of the program; where they come from what is computed, the model runs op
-// by op from then on.
+// A run is compiled for the shapes of its inputs. If an op needs elements of a value to know a shape, it throws Unknown. If the
+// value follows from inputs, the run starts again with these inputs as constants of the program. Otherwise the model runs op by
+// op from then on.
 
 import { DTypeError, internals, jit, keep, reshape, ShapeError, SinterError, Tensor, tensor, tidy, UnsupportedError, type Jitted, type NestedArray, type NumericArray } from '../index.js';
 import { execute } from './execute.js';
@@ -20,77 +20,80 @@ const { asBytes, isNumericArray, isPlainObject, readOptions, shapeText, shown } 
 
 const RUN: internals.OptionSchema<RunOptions> = { onNode: 'function' };
 
-/** Programs kept of one model, for different inputs that decide shapes. */
+/** The most programs that one model keeps, for different inputs that decide shapes. */
 const MOST_PROGRAMS = 32;
 
-/** Nested arrays of texts. */
+/** Texts in nested arrays. */
 export type Texts = string | readonly Texts[];
-/** What an input may be: a tensor, numbers, texts, a sequence of them, or null where an optional is empty. */
+/** An input: a tensor, numbers, texts, a sequence of these, or null for an empty optional. */
 export type Input = Tensor | NumericArray | NestedArray | Texts | readonly Input[] | null;
-/** What an output is: a tensor, texts, a sequence of them, or null for an optional that is empty. */
+/** An output: a tensor, texts, a sequence of these, or null for an empty optional. The caller owns the tensors. */
 export type Output = Tensor | Texts | readonly Output[] | null;
 export type Params = Readonly<Record<string, Tensor>>;
 
 /** An input or an output as the file describes it. */
 export interface Port {
   readonly name: string;
-  /** Of a tensor its element type as ONNX names it ('float', 'int64'), '' where the file does not say; 'sequence' or 'optional'. */
+  /** For a tensor its element type as ONNX names it ('float', 'int64'), or '' if the file does not say; else 'sequence' or
+   *  'optional'. */
   readonly dtype: string;
-  /** Sizes; a name where each call brings its own; '' where not even that is given; null: of any rank. */
+  /** Sizes along the axes: a number; a name if each call may choose; '' if the file does not say. null: any rank. */
   readonly shape: readonly (number | string)[] | null;
 }
 
 export interface LoadOptions {
-  /** Buffers with elements of tensors outside of the file, by the names that the file has for them. */
+  /** Buffers with the elements of tensors stored outside the file, by the names that the file gives them. */
   external?: External;
-  /** Names of values that calls bring, in the place of what computes them: with outputs, the model is a part of the graph. */
+  /** Names of values that calls give, instead of the nodes that compute them. With outputs, this makes a part of the graph a
+   *  model. */
   inputs?: readonly string[];
-  /** Names of values to give, in the place of the graph's outputs. */
+  /** Names of values to return instead of the graph's outputs. */
   outputs?: readonly string[];
   /**
-   * What MatMulNBits takes for its accuracy_level where the file does not say: 4 lets it quantise its other factor to 8 bits,
-   * with a scale for each 32 numbers, and is several times as fast. MatMul does the same with what DequantizeLinear makes of
-   * blocks in the file. Default 0: both take that as it is.
+   * The accuracy_level of MatMulNBits nodes for which the file gives none: 4 lets them quantise their other operand to 8 bits,
+   * with one scale per 32 numbers, which is several times as fast. The same holds for MatMul with a DequantizeLinear of blocks
+   * in the file. Default 0: both use that operand unchanged.
    */
   accuracy?: number;
 }
 
-/** What a node did in a run. */
+/** What one node did in a run. */
 export interface NodeRun {
-  /** Its place in the nodes of the file, onnx.read(bytes).nodes; of a node in a function, that of the call. */
+  /** Index of the node in onnx.read(bytes).nodes. For a node within a function, that of the node that calls it. */
   node: number;
   ms: number;
-  /** What it computed; null: no tensor. */
+  /** What it computed; null for a value that is not a tensor. */
   outputs: ({ dtype: string; shape: readonly number[] } | null)[];
 }
 
 export interface RunOptions {
-  /** Runs op by op, each to its end, and tells of each. */
+  /** Runs op by op, waits for each result, and calls this after each node. */
   onNode?: (run: NodeRun) => void;
 }
 
 export interface Model {
-  /** In the graph's order. */
+  /** In the order of the graph. */
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
-  /** The float weights by their names. They belong to the model, until dispose. */
+  /** The float weights by name. The model owns them until dispose. */
   readonly params: Params;
-  /** The outputs for inputs by their names; compiled once per shapes. */
+  /** Computes the outputs for inputs by name. Compiled once per combination of shapes. The caller owns the outputs. */
   run(inputs: Readonly<Record<string, Input>>, options?: RunOptions): Record<string, Tensor>;
   /**
-   * The outputs for other weights: a function for jit, grad, vmap and trainStep. An input given as numbers, not as a tensor,
-   * is a constant, which may decide shapes.
+   * Computes the outputs with other weights: a function for jit, grad, vmap and trainStep. An input given as numbers instead of
+   * a tensor is a constant, and so may decide shapes.
    */
   apply(params: Params, inputs: Readonly<Record<string, Input>>): Record<string, Tensor>;
-  /** The file with other weights in the place of its own, and all other bytes as they are; of a part too, the whole file. */
+  /** The file with these weights in place of its own and all other bytes unchanged. For a part of a graph, too, it is the
+   *  whole file. */
   save(params: Params): Uint8Array<ArrayBuffer>;
-  /** Gives the memory of weights and programs back. */
+  /** Frees the memory of weights and programs. */
   dispose(): void;
 }
 
 export const portOf = ({ name, kind, type, shape }: ValueInfo): Port => ({ name, dtype: kind !== 'tensor' ? kind : type === 0 ? '' : typeName(type), shape });
 
-/** Nested arrays as elements and a shape; null: rows differ in length, or something else is among them. */
+/** Nested arrays as elements and a shape; null if rows differ in length, or an element is of another type. */
 function elementsOf<T>(given: unknown, isElement: (value: unknown) => value is T): { shape: number[]; elements: T[] } | null {
   const shape: number[] = [];
   let level: unknown[] = [given];
@@ -106,7 +109,7 @@ function elementsOf<T>(given: unknown, isElement: (value: unknown) => value is T
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number | boolean => typeof value === 'number' || typeof value === 'boolean';
 
-/** Elements of texts as nested arrays. */
+/** Flat texts as nested arrays of a shape. */
 function nested(texts: readonly string[], shape: readonly number[]): Texts {
   let level: Texts[] = [...texts];
   for (let axis = shape.length - 1; axis > 0; axis--) {
@@ -117,7 +120,7 @@ function nested(texts: readonly string[], shape: readonly number[]): Texts {
   return shape.length === 0 ? level[0]! : level;
 }
 
-/** An output as a caller gets it: a handle of its own, also of a weight or of an input. */
+/** An output as the caller gets it: always a new handle, even if the output is a weight or an input. */
 function outputOf(value: Value): Output {
   if (value.items === null) return null;
   if (value.items) return value.items.map(outputOf);
@@ -131,14 +134,14 @@ class LoadedModel implements Model {
   readonly #proto: ModelProto;
   readonly #plan: Plan;
   readonly #machine: Machine;
-  /** Of the inputs of the file those that calls bring. */
+  /** The inputs that calls give: those of the file without an initializer. */
   readonly #open: readonly ValueInfo[];
-  /** Weights that are no parameters, by the number of their value. */
+  /** Weights that are not parameters, by the slot of their value. */
   readonly #constants = new Map<number, Tensor | Elements>();
-  /** What steps have in the place of weights. */
+  /** Weights in the layout that prepared steps use (prepare.ts). */
   readonly #prepared: readonly Tensor[];
   readonly #slots = new Map<string, number>();
-  /** Inputs whose elements decide shapes. */
+  /** Names of the inputs whose elements decide shapes. */
   readonly #forms = new Set<string>();
   readonly #programs = new Map<string, Jitted<[Params, Record<string, Tensor>], Record<string, Tensor>>>();
 
@@ -157,7 +160,8 @@ class LoadedModel implements Model {
     this.#machine.isEager = [...this.#open, ...proto.graph.outputs].some(({ kind, type }) => kind !== 'tensor' || type === STRING);
   }
 
-  /** Whether a weight is only what ops take as part of their form. */
+  /** Whether all ops take this weight as part of their form (shapes, axes ...), so that it is a constant and not a
+   *  parameter. */
   #isForm(slot: number, proto: TensorProto): boolean {
     const number = countOf(proto.dims) === 1 ? Number(readElements(proto, this.#machine.source)[0]) : NaN;
     const takes = (op: Op, input: number): boolean => (op.forms?.includes(input) ?? false) || (op.isForm?.(input, number) ?? false);
@@ -208,7 +212,7 @@ class LoadedModel implements Model {
     }
   }
 
-  /** Names of inputs that are unknown or not given are errors. */
+  /** Throws if an input is not known by name, or is missing. */
   #checkNames(op: string, inputs: unknown): asserts inputs is Readonly<Record<string, Input>> {
     const names = this.inputs.map(({ name }) => name);
     const hint = `the inputs are ${names.map(shown).join(', ') || 'none'}`;
@@ -219,7 +223,7 @@ class LoadedModel implements Model {
     if (missing) throw new SinterError('argument', op, `input ${shown(missing.name)} is not given`, { hint });
   }
 
-  /** Checks the shape of an input; sizes with a name are the same in all. */
+  /** Checks the shape of an input. Sizes with the same name must be equal in all inputs. */
   #checkShape(op: string, info: ValueInfo, shape: readonly number[], sizes: Map<string, number>): void {
     const fail = (): ShapeError => new ShapeError(op, `input ${shown(info.name)} is ${shapeText(shape)}, expected ${shapeText(info.shape!)}`, { shapes: [shape] });
     if (!info.shape) return;
@@ -233,7 +237,7 @@ class LoadedModel implements Model {
     });
   }
 
-  /** An input as a value; asKnown: its numbers are constants. */
+  /** An input as a value. asKnown: numbers become constants. */
   #entered(op: string, info: ValueInfo, given: Input | undefined, asKnown: boolean, sizes: Map<string, number>): Value {
     if (given === null || given === undefined) {
       if (info.kind === 'optional') return nothing();
@@ -260,12 +264,12 @@ class LoadedModel implements Model {
       }
       return made(type, given);
     }
-    // While a function is traced, a tensor that is made has no values.
+    // The elements of a tensor made while a function is traced cannot be read, so numbers stay in JavaScript.
     const numbers = asKnown ? elementsOf(isNumericArray(given) ? Array.from(given as ArrayLike<number>) : given, isNumber) : null;
     return numbers ? known(type, numbers.shape, numbers.elements.map(Number)) : made(type, tensor(given as NestedArray, { dtype }));
   }
 
-  /** What is called behind each step, to tell of it. */
+  /** The function called after each step, which reports to onNode. */
   #teller(onNode: NonNullable<RunOptions['onNode']>): (step: Step) => void {
     let begin = performance.now();
     return ({ number, outputs }) => {
@@ -277,7 +281,7 @@ class LoadedModel implements Model {
     };
   }
 
-  /** Runs the graph on values of its inputs. */
+  /** Runs the graph on the values of its inputs. */
   #execute(params: Params, values: readonly Value[], onNode?: RunOptions['onNode']): Record<string, Output> {
     const machine = this.#machine;
     machine.values.fill(undefined);
@@ -343,7 +347,7 @@ class LoadedModel implements Model {
     });
   }
 
-  /** The program for values of some shapes, with those that decide shapes as constants of it. */
+  /** The results of the program for values of these shapes. Inputs that decide shapes are constants of the program. */
   #compiled(values: readonly Value[]): Record<string, Tensor> {
     const fixed = values.map((value, i) => (this.#forms.has(this.#open[i]!.name) ? known(value.type, value.shape, value.elements) : null));
     const key = JSON.stringify(fixed.map((value) => value && [value.shape, Array.from(value.host as ArrayLike<number>, String)]));
@@ -383,10 +387,10 @@ class LoadedModel implements Model {
   }
 }
 
-/** The element type of what is given where the file does not say. */
+/** The element type for a dtype that was given, if the file does not say. */
 const typeFor = (dtype: string): number => ({ float32: 1, uint8: 2, int8: 3, int32: 7, bool: 9, float16: 10, float64: 11, bfloat16: 16 })[dtype] ?? 1;
 
-/** A model of the bytes of an .onnx file, or a part of it; the bytes stay the caller's and must not change. */
+/** Loads a model from the bytes of an .onnx file, or a part of one. The bytes stay the caller's and must not change. */
 export function load(bytes: Uint8Array | ArrayBuffer, options?: LoadOptions): Model {
   const op = 'onnx.load';
   const { external = {}, inputs = null, outputs = null, accuracy = 0 } = readOptions<LoadOptions>(op, options, { external: 'object', inputs: 'any', outputs: 'any', accuracy: 'integer' });

@@ -1,32 +1,32 @@
-// The messages of an ONNX file as plain structures. Elements of tensors stay where they are: a tensor knows its place in
-// the file (tensors.ts reads it). Graphs inside of nodes are read from a list of what is still to do, not by recursion.
+// Reads the messages of an ONNX file into plain structures. Elements of tensors are not read: a tensor knows its place in the
+// file (tensors.ts reads it). Graphs within nodes are read from a worklist, not by recursion.
 
 import { internals, SinterError, UnsupportedError } from '../index.js';
 import { Reader, type Range } from './protobuf.js';
 
 const { shown } = internals;
 
-/** Graphs in nodes of graphs: how deep. */
+/** The deepest nesting of graphs within nodes. */
 export const MOST_DEPTH = 64;
-/** Axes of a tensor of the package. */
+/** The most axes that a tensor of Sinter has. */
 const MOST_AXES = 8;
 
 export interface TensorProto {
   name: string;
-  /** Number of the element type, as in types.ts. */
+  /** The number of the element type (types.ts). */
   type: number;
   dims: number[];
-  /** All of the message. */
+  /** The whole message. */
   range: Range;
-  /** The elements as bytes, where they are written so. */
+  /** The elements as raw bytes, if the file stores them so. */
   raw: Range | null;
-  /** Where the elements lie outside of the file: location, offset, length. */
+  /** Where the elements lie outside the file: location, offset, length. */
   external: Map<string, string> | null;
 }
 
 export interface AttributeProto {
   name: string;
-  /** The attribute of the function that it stands for; '' of all others. */
+  /** The attribute of the enclosing function whose value this one takes; '' if it has a value of its own. */
   refersTo: string;
   float?: number;
   int?: number;
@@ -39,7 +39,7 @@ export interface AttributeProto {
 }
 
 export interface NodeProto {
-  /** Its place among the nodes of its graph. */
+  /** Its index among the nodes of its graph. */
   number: number;
   name: string;
   type: string;
@@ -50,12 +50,12 @@ export interface NodeProto {
   attributes: AttributeProto[];
 }
 
-/** What a value is: a tensor, or a sequence or an optional, whose elements need not be known. */
+/** The kind of a value. The element type of a sequence or an optional is not read. */
 export interface ValueInfo {
   name: string;
   kind: 'tensor' | 'sequence' | 'optional' | 'other';
   type: number;
-  /** Sizes, names of sizes that calls bring, '' where there is neither; null: any rank. */
+  /** Sizes along the axes: a number; a name that calls decide; '' if neither is given. null: any rank. */
   shape: (number | string)[] | null;
 }
 
@@ -74,7 +74,7 @@ export interface FunctionProto {
   inputs: string[];
   outputs: string[];
   attributes: string[];
-  /** Attributes with what they are where a call does not say. */
+  /** Attributes with defaults, for calls that do not give them. */
   defaults: AttributeProto[];
   nodes: NodeProto[];
   opsets: Map<string, number>;
@@ -82,14 +82,14 @@ export interface FunctionProto {
 
 export interface ModelProto {
   bytes: Uint8Array;
-  /** What wrote the file, and its version. */
+  /** The program that wrote the file, and its version. */
   producer: string;
   opsets: Map<string, number>;
   graph: GraphProto;
   functions: FunctionProto[];
 }
 
-/** Graphs still to be read, and where they go. */
+/** A graph still to be read, and where the result goes. */
 interface Pending {
   reader: Reader;
   graph: GraphProto;
@@ -98,7 +98,7 @@ interface Pending {
 
 const emptyGraph = (): GraphProto => ({ name: '', nodes: [], initializers: [], inputs: [], outputs: [] });
 
-/** A domain's name: '' and 'ai.onnx' are the same. */
+/** Normalises a domain's name: 'ai.onnx' is ''. */
 const domainOf = (text: string): string => (text === 'ai.onnx' ? '' : text);
 
 export function readTensorProto(reader: Reader): TensorProto {
@@ -201,7 +201,7 @@ function readShape(reader: Reader): (number | string)[] {
       else if (dim.field === 2) size = dim.text();
       else dim.skip();
     }
-    // Exporters write sizes that are not known as 0 or -1 as well; 0 is a size.
+    // Exporters also write unknown sizes as 0 or -1. Only negative ones count as unknown here, because 0 is a valid size.
     shape.push(typeof size === 'number' && size < 0 ? '' : size);
   }
   return shape;
@@ -273,7 +273,7 @@ function readFunction(reader: Reader, pending: Pending[]): FunctionProto {
   return f;
 }
 
-/** All of a file but the elements of its tensors. */
+/** Reads a whole file, except the elements of its tensors. */
 export function readModel(bytes: Uint8Array): ModelProto {
   const reader = new Reader(bytes, 'model');
   const pending: Pending[] = [];

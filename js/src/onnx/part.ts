@@ -1,12 +1,12 @@
-// A part of a graph: between values that calls bring and values that are asked for, with the nodes and weights that this
-// takes, in the order of the file.
+// Cuts a part out of a graph: the nodes and weights, in the file's order, that compute the values asked for from the values
+// that calls give.
 
 import { internals, SinterError } from '../index.js';
 import type { GraphProto, NodeProto, ValueInfo } from './model.js';
 
 const { shown } = internals;
 
-/** The names that a node uses: its inputs, then those that graphs inside of it use. */
+/** The names that a node uses: its inputs, then all names that graphs within it use. */
 export function namesUsed(node: NodeProto): string[] {
   const names: string[] = [];
   for (const pending = [node]; pending.length > 0; ) {
@@ -21,7 +21,7 @@ export function namesUsed(node: NodeProto): string[] {
   return names;
 }
 
-/** A list of names of values, each there and once. */
+/** Checks a list of names: each must be a value of the graph, and occur once. */
 function checkNames(op: string, option: string, names: unknown, isThere: (name: string) => boolean): readonly string[] {
   if (!Array.isArray(names) || names.length === 0 || new Set(names).size < names.length)
     throw new SinterError('argument', op, `${option} is ${shown(names)}, expected names of values`);
@@ -30,13 +30,13 @@ function checkNames(op: string, option: string, names: unknown, isThere: (name: 
   return names as string[];
 }
 
-/** inputs, outputs: names of values; null: those of the graph. */
+/** The part of a graph between inputs and outputs, which are names of values; null: those of the graph. */
 export function partOf(op: string, graph: GraphProto, inputs: unknown, outputs: unknown): GraphProto {
   const makers = new Map<string, NodeProto>();
   for (const node of graph.nodes) for (const name of node.outputs) if (name) makers.set(name, node);
   const known = new Map([...graph.outputs, ...graph.inputs].map((info) => [info.name, info]));
   const isThere = (name: string): boolean => makers.has(name) || graph.inputs.some((info) => info.name === name);
-  // What the file says of values inside is not read: of any type and shape.
+  // The file's type information about inner values is not read, so these have any type and shape.
   const infosOf = (names: readonly string[]): ValueInfo[] => names.map((name) => known.get(name) ?? { name, kind: 'tensor', type: 0, shape: null });
   const begins = inputs === null ? [] : checkNames(op, 'inputs', inputs, isThere);
   const ends = outputs === null ? graph.outputs : infosOf(checkNames(op, 'outputs', outputs, isThere));

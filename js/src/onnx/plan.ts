@@ -1,7 +1,7 @@
-// What of a graph is run: nodes in order as steps over numbered values, functions put in their place. Every name is resolved
-// once, here, so that a cycle, a missing input, a name given twice and an op that is not claimed are errors of the load.
+// Links a graph into a plan: nodes in order as steps over numbered values, with functions inlined. Each name is resolved once,
+// here, so that cycles, missing inputs, names given twice and unsupported ops are errors at load time.
 //
-// Nodes, functions and graphs inside of nodes wait on a stack of frames; nothing here recurses.
+// Nodes, functions and graphs within nodes wait on a stack of frames, without recursion.
 
 import { internals, SinterError, UnsupportedError, type Tensor } from '../index.js';
 import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto } from './model.js';
@@ -10,33 +10,35 @@ import { known, Value } from './value.js';
 
 const { damaged, shown } = internals;
 
-/** Steps of a plan, functions put in their place: what a file of a few bytes may become. */
+/** The most steps of a plan after inlining, since a tiny file may expand to any number. */
 const MOST_STEPS = 200_000;
 const LEAST_OPSET = 1;
 const MOST_OPSET = 28;
 
-/** A tensor is of the type that the first input has. */
+/** A tensor as a result gets the type of the op's first input. */
 type Result = Value | Tensor;
 
-/** An op: what it does with values, a few lines over the public functions of the package. */
+/** An op: how to compute its outputs, in a few lines over the public functions of the package. */
 export interface Op {
-  /** The opset from which on it is as here. */
+  /** The first opset with these semantics. */
   since: number;
   run: (n: Node, ...x: Value[]) => Result | readonly Result[];
-  /** Inputs whose elements decide the form of the program, and are no parameters. */
+  /** Inputs whose elements decide the form of the program (shapes, axes). Weights that only such inputs read are not
+   *  parameters. */
   forms?: readonly number[];
-  /** The same of one number in the file, which stands for such a form. */
+  /** The same for single numbers: whether this value at this input decides the form. */
   isForm?: (input: number, value: number) => boolean;
-  /** What it does besides its node's attributes, as a text. */
+  /** For ops made while linking: a text that, with its node's attributes, identifies what the op computes. */
   form?: string;
-  /** What is made of weights once, when a file is loaded; null: run works on them in each call. */
+  /** Computes what can be computed from weights once, when a file is loaded; null if run has to use the weights in each
+   *  call. */
   prepare?: (step: Step, weights: Weights) => Prepared | null;
 }
 
-/** The weight of the file that an input is, the caller's until the end of the tidy around it. */
+/** The weight of the file at an input, if there is one. It lives until the end of the enclosing tidy. */
 export type Weights = (input: number) => Tensor | undefined;
 
-/** A run that has tensors in the place of the inputs behind the first, before `behind`. */
+/** A replacement for run that uses `tensors` instead of the inputs 1 to behind - 1. */
 export interface Prepared {
   run: Op['run'];
   behind: number;
@@ -46,18 +48,18 @@ export interface Prepared {
 export type OpTable = Readonly<Record<string, Op>>;
 
 export interface Step {
-  /** The place of its node in the model's graph; of one in a function, that of the call. */
+  /** Index of its node in the model's graph; for a node within a function, that of the calling node. */
   number: number;
   node: Node;
   op: Op;
-  /** Numbers of values; -1: not given. */
+  /** Slots of values; -1: not given. */
   inputs: number[];
   outputs: number[];
-  /** Values from outside that its graphs use. */
+  /** Slots of outer values that its graphs use. */
   captures: Set<number>;
 }
 
-/** An initializer and the number of its value. */
+/** An initializer and the slot of its value. */
 export interface Initial {
   slot: number;
   proto: TensorProto;
@@ -75,20 +77,20 @@ export interface Plan {
 export interface Machine {
   values: (Value | undefined)[];
   source: Source;
-  /** accuracy_level of MatMulNBits, where the file does not say. */
+  /** The accuracy_level of MatMulNBits nodes that have none. */
   accuracy: number;
-  /** Runs op by op: every value can be read. */
+  /** true if the model runs op by op, so every value can be read. */
   isEager: boolean;
-  /** Runs a plan of a graph inside of a node. */
+  /** Runs the plan of a graph within a node. */
   call: (plan: Plan, args: readonly Value[]) => Value[];
 }
 
-/** A node with its attributes. */
+/** A node and its attributes. */
 export class Node {
   readonly type: string;
   readonly name: string;
   readonly opset: number;
-  /** How many outputs the file asks for, up to the last one with a name. */
+  /** The number of outputs the file asks for: up to the last one with a name. */
   outputs = 0;
   readonly machine: Machine;
   readonly #attributes: ReadonlyMap<string, AttributeProto>;
@@ -103,12 +105,12 @@ export class Node {
     this.#attributes = attributes;
   }
 
-  /** As errors name it. */
+  /** The node as error messages call it. */
   get where(): string {
     return `${this.type}${this.name && ` ${shown(this.name)}`}`;
   }
 
-  /** Its op and attributes as a text: equal where they are. */
+  /** Its op and attributes as a text, equal for equal nodes. */
   get form(): string {
     return JSON.stringify([this.type, ...this.#attributes]);
   }
@@ -149,7 +151,7 @@ export class Node {
     return this.#attributes.get(name)?.texts;
   }
 
-  /** A tensor among the attributes. */
+  /** The tensor attribute of a node that has only one; its elements are read once. */
   tensor(name: string): Value | undefined {
     const proto = this.#attributes.get(name)?.tensor;
     if (!proto) return undefined;
@@ -157,7 +159,7 @@ export class Node {
     return known(proto.type, proto.dims, this.#constant);
   }
 
-  /** Several tensors may be attributes of ops of ai.onnx.ml. */
+  /** The elements of a tensor attribute, for ops of ai.onnx.ml that have several. */
   elements(name: string): Elements | undefined {
     const proto = this.#attributes.get(name)?.tensor;
     return proto && readElements(proto, this.machine.source);
@@ -173,17 +175,17 @@ export class Node {
     return found;
   }
 
-  /** Runs a graph of its. */
+  /** Runs a graph of this node. */
   call(plan: Plan, args: readonly Value[]): Value[] {
     return this.machine.call(plan, args);
   }
 }
 
-/** The names of a graph or of a function. */
+/** The names that a graph or a function defines, and their slots. */
 class Scope {
   readonly names = new Map<string, number>();
   readonly outer: Scope | null;
-  /** Where uses of names from outside are noted. */
+  /** The slots of outer names that were found from this scope. */
   readonly captures: Set<number>;
 
   constructor(outer: Scope | null, captures = new Set<number>()) {
@@ -205,23 +207,23 @@ class Scope {
   }
 }
 
-/** Nodes being put in order, and what is done behind the last. */
+/** Nodes that are being linked, and what to do after the last one. */
 interface Frame {
   nodes: readonly NodeProto[];
   at: number;
   scope: Scope;
   plan: Plan;
   opsets: ReadonlyMap<string, number>;
-  /** The number of all its steps, in a function; null outside of one. */
+  /** In a function, the number for all its steps, that of the call; null outside. */
   number: number | null;
-  /** Attributes of the call of a function; null outside of one. */
+  /** In a function, the attributes of the call; null outside. */
   given: ReadonlyMap<string, AttributeProto> | null;
-  /** The function whose nodes they are, and those around it. */
+  /** The functions being inlined, the innermost last. */
   calls: readonly FunctionProto[];
   done: () => void;
 }
 
-/** An op by its name, and by its domain where that is not ONNX's own. */
+/** The name of an op, with its domain if that is not ONNX's own. */
 export const keyOf = ({ domain, type }: { domain: string; type: string }): string => (domain ? `${domain}.${type}` : type);
 const functionKey = (domain: string, name: string, overload: string): string => JSON.stringify([domain, name, overload]);
 
@@ -266,7 +268,7 @@ class Linker {
     return slot;
   }
 
-  /** The plan of a graph, whose nodes are put on the stack. */
+  /** Makes the plan of a graph, and pushes a frame with its nodes. */
   #enter(graph: GraphProto, scope: Scope, opsets: ReadonlyMap<string, number>, number: Frame['number'], given: Frame['given'], calls: Frame['calls']): Plan {
     const plan: Plan = { name: graph.name, steps: [], inputs: [], outputs: [], initials: [] };
     this.plans.push(plan);
@@ -275,7 +277,7 @@ class Linker {
     for (const { name } of graph.inputs) {
       if (names.has(name)) throw damaged('onnx', `input ${shown(name)} is given twice`);
       names.add(name);
-      // Of old files initializers are among the inputs.
+      // Old files list initializers among the inputs, too.
       const isInitial = scope.names.has(name);
       if (!isInitial) plan.inputs.push(this.#define(scope, name, 'input'));
     }
@@ -292,7 +294,7 @@ class Linker {
     throw damaged('onnx', `${what}: nothing before it computes ${shown(name)}`);
   }
 
-  /** The attributes of a node; those that stand for attributes of the function around it take what the call gave. */
+  /** The attributes of a node. Those that refer to an attribute of the enclosing function take the value that the call gave. */
   #attributes(node: NodeProto, given: Frame['given']): Map<string, AttributeProto> {
     const found = new Map<string, AttributeProto>();
     for (const attribute of node.attributes) {
@@ -330,7 +332,7 @@ class Linker {
     frame.plan.steps.push(step);
   }
 
-  /** Puts the nodes of a function in the place of a call. */
+  /** Pushes the nodes of a function, to be linked in place of the call. */
   #inline(frame: Frame, proto: NodeProto, f: FunctionProto, inputs: readonly number[], attributes: Map<string, AttributeProto>): void {
     if (frame.calls.includes(f)) throw damaged('onnx', `function ${shown(f.name)} calls itself`);
     if (frame.calls.length >= 64) throw new UnsupportedError('onnx', 'functions that call functions, more than 64 deep');
@@ -354,7 +356,7 @@ class Linker {
   }
 }
 
-/** The plan of a model's graph, and behind it those of the graphs inside of nodes. */
+/** The plan of a model's graph, followed by the plans of graphs within nodes. */
 export function link(model: ModelProto, ops: OpTable, machine: Machine): readonly Plan[] {
   const opset = model.opsets.get('') ?? 0;
   const usesOps = model.graph.nodes.length > 0 && model.opsets.has('');

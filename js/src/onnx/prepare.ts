@@ -1,12 +1,12 @@
-// What is made of a file's weights once, when it is loaded, in the place of work in each call: steps that this is worth for are
-// joined, then each step makes what it wants.
+// Work on a file's weights that is done once at load time instead of in each call: first, steps are fused where that allows
+// more of it; then each step prepares its weights.
 
 import { internals, keep, ShapeError, tidy, type Tensor } from '../index.js';
 import { timesDequantized } from './ops/blocks.js';
 import type { Plan, Prepared, Step, Weights } from './plan.js';
 import { readTensor, type Source } from './tensors.js';
 
-/** Where weights do not fit, run says so, and where. */
+/** If the shapes of weights do not fit, nothing is prepared: run will report that with its node. */
 function preparedOf(step: Step, weights: Weights): Prepared | null {
   try {
     return step.op.prepare?.(step, weights) ?? null;
@@ -16,7 +16,8 @@ function preparedOf(step: Step, weights: Weights): Prepared | null {
   }
 }
 
-/** Joins each DequantizeLinear of blocks with the MatMul of its plan that alone reads what it makes, as the second factor. */
+/** Fuses each DequantizeLinear of blocks with the MatMul that reads its result as the second operand, if nothing else reads
+ *  it. */
 function joinDequantized(plans: readonly Plan[], isWeight: (slot: number) => boolean): void {
   const uses = new Map<number, number>();
   const read = plans.flatMap(({ steps, outputs }) => [...steps.flatMap(({ inputs }) => inputs), ...outputs]);
@@ -36,15 +37,15 @@ function joinDequantized(plans: readonly Plan[], isWeight: (slot: number) => boo
 }
 
 /**
- * Prepares the steps of all plans of a model, and leaves out the weights that these have no more use for. Returns what the steps
- * have in their place: the caller's.
+ * Prepares the steps of all plans of a model, and drops the weights that no step uses any more. Returns the tensors that the
+ * steps use instead; the caller owns them.
  */
 export function prepare(plans: readonly Plan[], source: Source): Tensor[] {
   const protos = new Map(plans.flatMap(({ initials }) => initials.map(({ slot, proto }) => [slot, proto])));
   joinDequantized(plans, (slot) => protos.has(slot));
   const steps = plans.flatMap((plan) => plan.steps);
   const made: Tensor[] = [];
-  /** Steps with the same weights, as both branches of a condition have them, share what is made of these. */
+  /** Steps with the same weights, e.g. in both branches of a condition, share what is prepared. */
   const shared = new Map<string, Prepared | null>();
   const done = new Set<number>();
   const make = (step: Step): Prepared | null => {

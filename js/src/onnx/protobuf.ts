@@ -1,26 +1,26 @@
-// Protocol buffers as bytes: a reader that goes through the fields of one message.
+// Reads protocol buffers: a reader iterates over the fields of one message.
 //
-// A file is not trusted: every length is checked against the message that it lies in before it is used, messages inside are
-// readers of their own over a part of the same bytes, and nothing is copied or allocated for what a file merely claims.
+// Files are untrusted. Every length is checked against the enclosing message before it is used. Nested messages are readers
+// over a part of the same bytes. Nothing is copied or allocated because of what a file merely claims.
 
 import { internals, SinterError } from '../index.js';
 
 const { damaged } = internals;
 
-/** How a value is written, as the last three bits of its tag. */
+/** Wire types: the last three bits of a tag. */
 const VARINT = 0;
 const FIXED64 = 1;
 const LENGTH = 2;
 const FIXED32 = 5;
 
-/** A part of a file. */
+/** A range of bytes in a file. */
 export interface Range {
   begin: number;
   end: number;
 }
 
 export class Reader {
-  /** Of the field that next() found. */
+  /** The number of the field that next() found. */
   field = 0;
   #wire = 0;
   #at: number;
@@ -32,7 +32,7 @@ export class Reader {
   readonly #label: string;
   readonly #outer: Reader | null;
 
-  /** A message of a file, called label in errors, or a part of it. */
+  /** A message in a range of a file; label: its name in errors. */
   constructor(bytes: Uint8Array, label: string, range: Range = { begin: 0, end: bytes.length }, outer: Reader | null = null) {
     this.#bytes = bytes;
     this.#label = label;
@@ -43,7 +43,7 @@ export class Reader {
     this.#view = outer ? outer.#view : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** What is read, from the outermost message on. */
+  /** The path to this message, for errors. */
   get where(): string {
     const labels: string[] = [];
     for (let each: Reader | null = this; each; each = each.#outer) labels.push(each.#label);
@@ -54,12 +54,12 @@ export class Reader {
     return { begin: this.#begin, end: this.#end };
   }
 
-  /** Behind what was read. */
+  /** The offset behind everything read so far. */
   get at(): number {
     return this.#at;
   }
 
-  /** Where the value of the field begins that was found last: of a text or a message its bytes. */
+  /** Where the value of the current field begins; for a text or a message, where its bytes begin. */
   get valueAt(): number {
     return this.#valueAt;
   }
@@ -68,7 +68,7 @@ export class Reader {
     return damaged('onnx', `${this.where}: ${text} at byte ${this.#at}`);
   }
 
-  /** Goes to the next field; what a caller did not read of the last one is passed over. */
+  /** Moves to the next field, whose value must then be read or skipped. Returns false at the end of the message. */
   next(): boolean {
     if (this.#at === this.#end) return false;
     const tag = this.#varint();
@@ -79,7 +79,7 @@ export class Reader {
     return true;
   }
 
-  /** Passes over the value. */
+  /** Skips the value of the current field. */
   skip(): void {
     if (this.#wire === VARINT) this.#varint();
     else if (this.#wire === FIXED64) this.#take(8);
@@ -91,7 +91,7 @@ export class Reader {
     if (this.#wire !== wire) throw this.fail(`field ${this.field} is written in the way ${this.#wire}, expected ${wire}`);
   }
 
-  /** Moves past so many bytes, and says where they begin. */
+  /** Moves past so many bytes; returns where they begin. */
   #take(count: number): number {
     if (count > this.#end - this.#at) throw this.fail(`${count} bytes where ${this.#end - this.#at} are left`);
     const begin = this.#at;
@@ -99,7 +99,7 @@ export class Reader {
     return begin;
   }
 
-  /** A whole number without sign as it is written. Beyond 2^53 the nearest that a number holds. */
+  /** An unsigned whole number. Beyond 2^53 it is rounded to the nearest number of JavaScript. */
   #varint(): number {
     let value = 0;
     let factor = 1;
@@ -112,7 +112,7 @@ export class Reader {
     throw this.fail('a number of more than 10 bytes');
   }
 
-  /** A whole number of 64 bits with sign. */
+  /** A signed whole number of 64 bits. */
   int(): number {
     this.#expect(VARINT);
     return this.#signed();
@@ -132,7 +132,7 @@ export class Reader {
     return this.#view.getFloat32(this.#take(4), true);
   }
 
-  /** The bytes of a text, of a message or of packed numbers. */
+  /** The bytes of a text, a message, or packed numbers. */
   bytes(): Range {
     this.#expect(LENGTH);
     const count = this.#varint();
@@ -141,7 +141,7 @@ export class Reader {
     return { begin, end: begin + count };
   }
 
-  /** Bytes as such: a view of the file. */
+  /** The bytes of the field: a view of the file. */
   view(): Uint8Array {
     const { begin, end } = this.bytes();
     return this.#bytes.subarray(begin, end);
@@ -150,19 +150,19 @@ export class Reader {
   text(): string {
     const { begin, end } = this.bytes();
     try {
-      // A copy: texts cannot be read from shared memory.
+      // Copies the bytes, because texts cannot be decoded from shared memory.
       return new TextDecoder('utf-8', { fatal: true }).decode(this.#bytes.slice(begin, end));
     } catch {
       throw this.fail('a text that is not UTF-8');
     }
   }
 
-  /** A message inside. */
+  /** A nested message. */
   message(label: string): Reader {
     return new Reader(this.#bytes, label, this.bytes(), this);
   }
 
-  /** Numbers of a repeated field, packed or one by one; each is called for every one. */
+  /** Reads the numbers of a repeated field, packed or single, by calling `each` for every one. */
   #repeated(wire: number, bytes: number, each: () => void): void {
     if (this.#wire !== LENGTH) {
       this.#expect(wire);

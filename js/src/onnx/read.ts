@@ -1,4 +1,4 @@
-// What a file says, without running it: so a file can be looked at whose ops are not known.
+// Reads what a file says without running it, so files with unknown ops can be inspected, too.
 
 import { internals } from '../index.js';
 import { portOf, type Port } from './load.js';
@@ -8,14 +8,14 @@ import { keyOf } from './plan.js';
 import { typeName } from './types.js';
 
 export interface OnnxNode {
-  /** '' where the file gives none. */
+  /** '' if the file gives none. */
   name: string;
-  /** Its op; of other domains than ONNX's own with the domain in front, as in onnx.ops. */
+  /** Its op; outside ONNX's own domain it starts with the domain, as in onnx.ops. */
   op: string;
-  /** Names of values and weights; '' where an input is left out. */
+  /** Names of values and weights; '' for an input that is left out. */
   inputs: string[];
   outputs: string[];
-  /** Names that graphs inside of it use, their own and those from outside. */
+  /** Names that graphs within this node use, both their own and outer ones. */
   inside: string[];
 }
 
@@ -27,21 +27,21 @@ export interface OnnxWeight {
 }
 
 export interface OnnxFile {
-  /** What wrote the file, with its version; '' where it does not say. */
+  /** The program that wrote the file, and its version; '' if the file does not say. */
   producer: string;
-  /** The version of each set of ops, by its domain; '' is ONNX's own. */
+  /** The opset version of each domain; '' is ONNX's own. */
   opsets: Record<string, number>;
-  /** Those that calls bring. */
+  /** The inputs that calls have to give. */
   inputs: Port[];
   outputs: Port[];
-  /** Of the graph, not those of graphs inside of nodes. */
+  /** The nodes of the main graph, without those of graphs within nodes. */
   nodes: OnnxNode[];
   weights: OnnxWeight[];
-  /** Names of the functions that the file brings. */
+  /** Names of the functions defined in the file. */
   functions: string[];
 }
 
-/** What the bytes of an .onnx file say. Nothing is run, and ops need not be known. */
+/** Reads the description of a model from the bytes of an .onnx file. Nothing is run, and ops need not be known. */
 export function read(bytes: Uint8Array | ArrayBuffer): OnnxFile {
   const { producer, opsets, graph, functions } = readModel(internals.asBytes('onnx.read', bytes));
   const initial = new Set(graph.initializers.map(({ name }) => name));

@@ -1,5 +1,5 @@
-// Weights of other shapes in a file. The messages of these weights, and of values whose shapes change with them, are written
-// anew; all others are copied as they are.
+// Replaces weights of a file by weights of other shapes. The messages of these weights, and of values whose shapes change with
+// them, are written anew; all others are copied unchanged.
 
 import { internals, SinterError, Tensor } from '../index.js';
 import { Message } from './encode.js';
@@ -10,13 +10,13 @@ import { tensorMessage, valueMessage } from './scribe.js';
 const { asBytes, bytesOf, readOptions, shown } = internals;
 
 export interface ResizeOptions {
-  /** Weights by the names that they have in the file. */
+  /** The new weights, by their names in the file. */
   weights: Readonly<Record<string, Tensor>>;
-  /** The new shapes of outputs, and of other values that the file describes, by their names. */
+  /** The new shapes of outputs and other values that the file describes, by name. */
   shapes?: Readonly<Record<string, readonly (number | string)[]>>;
 }
 
-/** A message in which those of some fields are written anew; null: as it is. */
+/** Copies a message. For nested messages in the given fields, rewrite returns the replacement, or null to keep them. */
 function rewritten(bytes: Uint8Array, reader: Reader, fields: readonly number[], rewrite: (field: number, inner: Reader) => Message | null): Message {
   const into = new Message();
   for (let begin = reader.at; reader.next(); begin = reader.at) {
@@ -28,7 +28,7 @@ function rewritten(bytes: Uint8Array, reader: Reader, fields: readonly number[],
   return into;
 }
 
-/** The file with weights of other shapes in the place of its own, for a last layer of another size. */
+/** The file with weights of other shapes in place of its own, e.g. for a last layer of another size. */
 export function resize(bytes: Uint8Array | ArrayBuffer, options: ResizeOptions): Uint8Array<ArrayBuffer> {
   const op = 'onnx.resize';
   const file = asBytes(op, bytes);

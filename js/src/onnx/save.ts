@@ -1,4 +1,4 @@
-// New weights in the place of the old ones: the elements keep their places in the file, and all other bytes stay.
+// Saves new weights over the old ones: the elements are written to their places in the file, and all other bytes stay.
 
 import { internals, SinterError, type Tensor } from '../index.js';
 import type { TensorProto } from './model.js';
@@ -13,7 +13,8 @@ export interface Patch {
   tensor: Tensor;
 }
 
-/** Where the numbers of a field lie that has them packed or one by one: floats and doubles alone keep their lengths. */
+/** Where the elements of a numeric field lie, packed or single. Only floats and doubles have a fixed length, so only these
+ *  work. */
 function placesOf(bytes: Uint8Array, { range, type, name }: TensorProto): { at: number; count: number }[] {
   const [field, width] = type === 1 ? [4, 4] : type === 11 ? [10, 8] : [0, 0];
   if (width === 0) throw new SinterError('unsupported', 'onnx.save', `weight ${shown(name)} of ${typeName(type)} is not written as bytes`);
@@ -32,7 +33,7 @@ function placesOf(bytes: Uint8Array, { range, type, name }: TensorProto): { at: 
   return places;
 }
 
-/** The file with other elements. */
+/** A copy of the file with other elements. */
 export function patched(bytes: Uint8Array, patches: readonly Patch[]): Uint8Array<ArrayBuffer> {
   const out = makeBytes('onnx.save', bytes.length);
   out.set(bytes);

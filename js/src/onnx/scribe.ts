@@ -1,4 +1,4 @@
-// A graph of ONNX being written: nodes with names of their own, and constants, which stand in front.
+// Builds a graph of ONNX: generates names, and collects nodes and constants. Constants belong to the main graph.
 
 import { UnsupportedError } from '../index.js';
 import { Message } from './encode.js';
@@ -6,7 +6,7 @@ import { Message } from './encode.js';
 /** An attribute: a whole number, a float, a text, whole numbers, or a graph. */
 export type Given = number | { float: number } | string | readonly number[] | Message;
 
-/** What values are: a dtype of the package, or int64. */
+/** Numbers of element types, by dtype of the package, or int64. */
 const TYPES: Readonly<Record<string, number>> = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10, float64: 11, bfloat16: 16 };
 
 export function typeNumber(dtype: string): number {
@@ -31,14 +31,14 @@ export function tensorMessage(name: string, dtype: string, shape: readonly numbe
   return message.int(2, typeNumber(dtype)).text(8, name).bytes(9, bytes);
 }
 
-/** type: its number. */
+/** type: the number of the element type. */
 export function valueMessage(name: string, type: number, shape: readonly (number | string)[]): Message {
   const sizes = new Message();
   for (const size of shape) sizes.message(1, typeof size === 'number' ? new Message().int(1, size) : new Message().text(2, size));
   return new Message().text(1, name).message(2, new Message().message(1, new Message().int(1, type).message(2, sizes)));
 }
 
-/** Names, nodes and constants of all graphs of a file; graphs inside of nodes have nodes of their own. */
+/** The names, nodes and constants of all graphs of a file. Constants are shared; each graph within a node has its own nodes. */
 export class Scribe {
   readonly constants = new Message();
   #nodes = new Message();
@@ -49,7 +49,7 @@ export class Scribe {
     return `v${this.#next++}`;
   }
 
-  /** Adds a node; the names of its outputs. */
+  /** Adds a node; returns the names of its outputs. */
   nodes(type: string, inputs: readonly string[], count: number, attributes: Readonly<Record<string, Given>> = {}): string[] {
     const outputs = Array.from({ length: count }, () => this.name());
     const node = new Message();
@@ -65,7 +65,7 @@ export class Scribe {
     return this.nodes(type, inputs, 1, attributes)[0]!;
   }
 
-  /** A node whose output has this name. */
+  /** Gives a value a fixed name, by an Identity node. */
   named(name: string, from: string): void {
     this.#nodes.message(1, new Message().text(1, from).text(2, name).text(4, 'Identity'));
   }
@@ -76,7 +76,7 @@ export class Scribe {
     return name;
   }
 
-  /** Whole numbers, as shapes and axes are given. */
+  /** A constant of int64, as shapes and axes are; equal ones are shared. */
   ints(values: readonly number[], shape: readonly number[] = [values.length]): string {
     const key = `${shape.join()}:${values.join()}`;
     let name = this.#known.get(key);
@@ -84,7 +84,7 @@ export class Scribe {
     return name;
   }
 
-  /** One number of a dtype. */
+  /** A constant scalar of a dtype; equal ones are shared. */
   scalar(dtype: string, value: number): string {
     const key = `${dtype} ${Object.is(value, -0) ? '-0' : value}`;
     let name = this.#known.get(key);
@@ -98,7 +98,7 @@ export class Scribe {
     return name;
   }
 
-  /** The nodes that f adds, as a graph's; what f returns. */
+  /** Runs f, and returns its result and the nodes that it added, for a graph of their own. */
   inside<T>(f: () => T): { nodes: Message; result: T } {
     const outer = this.#nodes;
     this.#nodes = new Message();

@@ -1,5 +1,5 @@
-// Elements of a TensorProto: as plain numbers and texts, or as a tensor. Their count is checked against the bytes that there
-// are before memory is asked for. Elements outside of the file come from buffers that the caller named, and from nowhere else.
+// Reads the elements of a TensorProto, as numbers and texts or as a tensor. Their count is checked against the available bytes
+// before memory is allocated. Elements outside the file come only from buffers that the caller named.
 
 import { internals, DTypeError, SinterError, tensor, UnsupportedError, type Tensor } from '../index.js';
 import type { TensorProto } from './model.js';
@@ -8,13 +8,13 @@ import { elementType, FLOAT8E8M0, numberOfCode, typeName, type ElementType } fro
 
 const { damaged, fromBytes, shown, shapeText } = internals;
 
-/** Elements as JavaScript has them, row-major: numbers (bools as 0 and 1) or texts. */
+/** Elements in JavaScript, row-major: numbers (bools as 0 and 1) or texts. */
 export type Elements = ArrayLike<number> | readonly string[];
 
-/** Buffers of elements outside of the file, by the names that the file has for them. */
+/** Buffers with elements outside the file, by the names that the file gives them. */
 export type External = Readonly<Record<string, Uint8Array | ArrayBuffer>>;
 
-/** What tensors are read from. */
+/** Where elements are read from. */
 export interface Source {
   bytes: Uint8Array;
   external: External;
@@ -28,7 +28,7 @@ export function countOf(shape: readonly number[]): number {
   return count;
 }
 
-/** How many elements a tensor says that it has; a typed error beyond what can be counted. */
+/** The number of elements by the shape. Throws if it is too large to count. */
 function elementsOf(t: TensorProto): number {
   const count = t.dims.includes(0) ? 0 : countOf(t.dims);
   if (!Number.isSafeInteger(count)) throw damaged('onnx', `${nameOf(t)} has the shape ${shapeText(t.dims)}, more elements than can be counted`);
@@ -39,13 +39,13 @@ function wrongLength(t: TensorProto, found: number, what: string): SinterError {
   return damaged('onnx', `${nameOf(t)} has ${found} ${what}, the shape ${shapeText(t.dims)} of ${typeName(t.type)} has ${elementsOf(t)} elements`);
 }
 
-/** A whole number from a text of the file. */
+/** A whole number, written as a text in the file. */
 function numberOf(t: TensorProto, key: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw damaged('onnx', `${nameOf(t)}: ${key} of its elements is ${shown(text)}`);
 }
 
-/** The bytes of elements outside of the file. */
+/** The bytes of elements outside the file. */
 function externalBytes(t: TensorProto, external: External): Uint8Array {
   const { location = '', offset = '0', length } = Object.fromEntries(t.external!);
   const found = Object.hasOwn(external, location) ? external[location]! : null;
@@ -61,7 +61,7 @@ function externalBytes(t: TensorProto, external: External): Uint8Array {
   return all.subarray(begin, begin + size);
 }
 
-/** The elements as bytes, or null where they are written as numbers. */
+/** The elements as bytes, or null if they are in typed fields. */
 function bytesOf(t: TensorProto, { bytes, external }: Source): Uint8Array | null {
   const found = t.external ? externalBytes(t, external) : t.raw ? bytes.subarray(t.raw.begin, t.raw.end) : null;
   if (!found) return null;
@@ -71,20 +71,20 @@ function bytesOf(t: TensorProto, { bytes, external }: Source): Uint8Array | null
   return found;
 }
 
-/** Codes of less than 8 bits, the lowest bits first. */
+/** Unpacks codes of less than 8 bits, the lowest bits first. */
 function unpacked(bytes: ArrayLike<number>, bits: number, count: number): number[] {
   const [each, mask] = [8 / bits, 2 ** bits - 1];
   return Array.from({ length: count }, (_, i) => (bytes[Math.floor(i / each)]! >> ((i % each) * bits)) & mask);
 }
 
-/** What a code of at most 16 bits stands for. */
+/** The number that a code of at most 16 bits stands for. */
 function decoded(code: number, type: number, { bits, signed, float }: ElementType): number {
   if (float) return numberOfCode(code, float);
   if (type === FLOAT8E8M0) return code === 255 ? NaN : 2 ** (code - 127);
   return signed && code >= 2 ** (bits - 1) ? code - 2 ** bits : code;
 }
 
-/** Elements from bytes, the lowest byte first. */
+/** The elements from little-endian bytes. */
 function numbersOfBytes(bytes: Uint8Array, type: number, element: ElementType, count: number): ArrayLike<number> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const list = (get: (at: number) => number, size: number): Float64Array => Float64Array.from({ length: count }, (_, i) => get(i * size));
@@ -98,7 +98,7 @@ function numbersOfBytes(bytes: Uint8Array, type: number, element: ElementType, c
   return Float64Array.from(codes, (code) => decoded(code, type, element));
 }
 
-/** Elements that are written as numbers, in a field by their type. */
+/** The elements from the message's typed fields. */
 function numbersInFields(t: TensorProto, element: ElementType, bytes: Uint8Array): ArrayLike<number> {
   const reader = new Reader(bytes, nameOf(t), t.range);
   const found: number[] = [];
@@ -125,7 +125,7 @@ function textsInFields(t: TensorProto, bytes: Uint8Array): string[] {
   return found;
 }
 
-/** The elements of a tensor of a file. */
+/** Reads the elements of a tensor of a file. */
 export function readElements(t: TensorProto, source: Source): Elements {
   const element = elementType('onnx', nameOf(t), t.type);
   const count = elementsOf(t);
@@ -136,7 +136,7 @@ export function readElements(t: TensorProto, source: Source): Elements {
   return found;
 }
 
-/** A tensor of elements, in the dtype that holds their type. Whole numbers that int32 does not hold are refused. */
+/** A tensor of elements, in the dtype that holds their type. Throws for whole numbers beyond int32. */
 export function tensorOf(what: string, type: number, shape: readonly number[], elements: Elements): Tensor {
   const { dtype } = elementType('onnx', what, type);
   if (dtype === 'string') throw new UnsupportedError('onnx', `${what} has texts, which tensors do not have`);
@@ -153,7 +153,7 @@ export function tensorOf(what: string, type: number, shape: readonly number[], e
   return tensor(out, { dtype, shape: [...shape] });
 }
 
-/** A tensor of a file as a tensor. */
+/** Reads a tensor of a file as a tensor of Sinter; the caller owns it. */
 export function readTensor(t: TensorProto, source: Source): Tensor {
   const { dtype, bits, float } = elementType('onnx', nameOf(t), t.type);
   const raw = dtype === 'string' ? null : bytesOf(t, source);

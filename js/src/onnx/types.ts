@@ -1,10 +1,10 @@
-// Element types of ONNX, and the dtypes of tensors that hold them. A type that tensors lack is held by a wider one: whole
-// numbers of 16, 32 and 64 bits by int32 (what does not fit is refused as it enters, never wrapped), those below 8 bits by
-// int8 and uint8, floats below 16 bits by float32.
+// The element types of ONNX, and the dtypes that hold them. A type without a dtype is held by a wider one: whole numbers of 16,
+// 32 and 64 bits by int32 (values that do not fit are refused when they enter, never wrapped), those below 8 bits by int8 and
+// uint8, floats below 16 bits by float32.
 
 import { UnsupportedError, type DType } from '../index.js';
 
-/** How a float lies in its bits: of the exponent, of the mantissa, its bias; and what the highest codes are. */
+/** The format of a float: bits of exponent and mantissa, the bias, and the meaning of the highest codes. */
 export interface FloatForm {
   exponent: number;
   mantissa: number;
@@ -17,7 +17,7 @@ export interface ElementType {
   name: string;
   dtype: DType | 'string';
   bits: number;
-  /** Of whole numbers: whether they have a sign. */
+  /** Whether an integer type has a sign; undefined for other types. */
   signed?: boolean;
   float?: FloatForm;
 }
@@ -41,7 +41,7 @@ export const BOOL = 9;
 export const DOUBLE = 11;
 export const FLOAT8E8M0 = 24;
 
-/** By their numbers in TensorProto.DataType. */
+/** By the number of the type in TensorProto.DataType. */
 const TYPES: Readonly<Record<number, ElementType>> = {
   1: float('float', 'float32', 8, 23, 127, 'ieee'),
   2: integer('uint8', 'uint8', 8),
@@ -77,7 +77,7 @@ export function elementType(op: string, what: string, type: number): ElementType
 
 export const typeName = (type: number): string => TYPES[type]?.name ?? `type ${type}`;
 
-/** The dtype of tensors that holds elements of a type. */
+/** The dtype whose tensors hold elements of a type. */
 export function dtypeOf(type: number): DType {
   const { dtype, name } = elementType('onnx', 'a value', type);
   if (dtype === 'string') throw new UnsupportedError('onnx', `elements of type ${name} have no tensor`);
@@ -91,7 +91,7 @@ export const isFloatType = (type: number): boolean => TYPES[type]?.float !== und
 /** Whether a type is one of whole numbers. */
 export const isIntegerType = (type: number): boolean => TYPES[type]?.signed !== undefined;
 
-/** Least and most of a type of whole numbers, as far as int32 holds them. */
+/** The smallest and largest value of an integer type, as far as int32 holds them. */
 export function rangeOf(type: number): [least: number, most: number] {
   const { bits, signed } = TYPES[type]!;
   if (bits >= 32) return [signed ? -0x80000000 : 0, 0x7fffffff];
@@ -100,13 +100,13 @@ export function rangeOf(type: number): [least: number, most: number] {
 
 export const floatForm = (type: number): FloatForm | undefined => TYPES[type]?.float;
 
-/** Largest finite number of a form. */
+/** The largest finite number of a format. */
 export function largestOf({ exponent, mantissa, bias, highest }: FloatForm): number {
   const top = 2 ** exponent - 1 - bias - Number(highest === 'ieee');
   return 2 ** top * (2 - 2 ** -mantissa - (highest === 'fn' ? 2 ** -mantissa : 0));
 }
 
-/** The number that a code stands for. */
+/** The number that a code of a format stands for. */
 export function numberOfCode(code: number, form: FloatForm): number {
   const { exponent, mantissa, bias, highest } = form;
   const sign = (code >> (exponent + mantissa)) & 1 ? -1 : 1;

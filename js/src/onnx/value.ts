@@ -1,14 +1,14 @@
-// What goes along the edges of a graph: a tensor, elements that are known before anything runs (host), or both; a sequence of
-// values, or nothing (an empty optional).
+// A value on an edge of a graph: a tensor, elements known before anything runs (host), or both; or a sequence of values; or
+// nothing (an empty optional).
 //
-// Shapes are computed from elements that are known. Where an op needs such and there are none, Unknown says of which value;
-// the model then runs again with the inputs that this value is made of as constants (load.ts).
+// Shapes are computed from known elements. If an op needs elements that are not known, Unknown names the value. The model then
+// runs again, with the inputs that the value depends on as constants (load.ts).
 
 import { astype, SinterError, UnsupportedError, type Tensor } from '../index.js';
 import { countOf, tensorOf, type Elements } from './tensors.js';
 import { dtypeOf, STRING, typeName } from './types.js';
 
-/** How deep in functions of loops and conditions: tensors that are made there end there. */
+/** Nesting depth of traced functions of loops and conditions. Tensors made within are not valid after them, so not cached. */
 let regions = 0;
 
 export function inRegion<T>(f: () => T): T {
@@ -20,7 +20,7 @@ export function inRegion<T>(f: () => T): T {
   }
 }
 
-/** The elements of a value are needed, and not known. */
+/** Thrown if an op needs the elements of a value, and they are not known. */
 export class Unknown extends Error {
   readonly value: Value;
   constructor(value: Value) {
@@ -29,13 +29,13 @@ export class Unknown extends Error {
   }
 }
 
-/** How the elements of a constant are had when they are needed. */
+/** Reads the elements of a constant when they are needed. */
 type Lazy = () => Elements;
 
 interface Parts {
   tensor?: Tensor;
   host?: Elements;
-  /** Of a parameter: its elements in the file, for an op that takes them as part of its form. */
+  /** For a weight: reads its elements from the file, for an op that takes them as part of its form. */
   file?: Lazy;
   items?: readonly Value[] | null;
 }
@@ -43,11 +43,11 @@ interface Parts {
 export class Value {
   readonly type: number;
   readonly shape: readonly number[];
-  /** The elements where they are known; of the values that only these have, ops compute at once. */
+  /** The known elements, or null. If all inputs of an op are known, it may compute its result at once (fold.ts). */
   readonly host: Elements | null;
-  /** The values of a sequence; null of an empty optional; undefined of a tensor. */
+  /** The values of a sequence; null for an empty optional; undefined for a tensor. */
   readonly items: readonly Value[] | null | undefined;
-  /** Which inputs of the graph it is made of, as bits. */
+  /** The inputs of the graph that it depends on: a bit per input. */
   from = 0n;
   #tensor: Tensor | null;
   readonly #file: Lazy | null;
@@ -69,7 +69,7 @@ export class Value {
     return countOf(this.shape);
   }
 
-  /** As a tensor; one of known elements is made when it is asked for. */
+  /** The value as a tensor, made from known elements when first needed. */
   get t(): Tensor {
     if (this.#tensor && !this.#tensor.isDisposed) return this.#tensor;
     if (this.items !== undefined) throw new SinterError('argument', 'onnx', 'expected a tensor, there is a sequence or an empty optional');
@@ -78,7 +78,7 @@ export class Value {
     return made;
   }
 
-  /** The elements, for what decides the form of a program. */
+  /** The elements; throws Unknown if they cannot be had while tracing. */
   get elements(): Elements {
     if (this.host) return this.host;
     if (this.#file) return this.#file();
@@ -107,7 +107,7 @@ export class Value {
   }
 }
 
-/** A value in a tensor; converted where its dtype does not hold the type. */
+/** A value from a tensor, which is cast if its dtype is not the one that holds the type. */
 export function made(type: number, t: Tensor): Value {
   const dtype = dtypeOf(type);
   const tensor = t.dtype === dtype ? t : astype(t, dtype);

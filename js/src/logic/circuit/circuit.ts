@@ -1,4 +1,4 @@
-// A circuit in hand: gates as data, checked and simplified, with all that can be done with them.
+// A finished circuit: gates as data, checked and simplified, and everything that can be done with them.
 
 import * as sn from '../../index.js';
 import type { AutomatonFacts, RawCircuit } from '../extract.js';
@@ -13,12 +13,13 @@ import { Runner, readRun, type GridOptions, type GridRunOptions } from './run.js
 const { checkInteger, isPlainObject, readOptions, shown } = sn.internals;
 
 /**
- * Signals 0 .. inputs - 1 are the inputs, inputs + i is gate i, which reads earlier signals only. An automaton's input
- * channel * 9 + place is a bit of the 3x3 window, row-major, 4 the cell itself; its outputs are the channels' next state.
+ * Signals 0 .. inputs - 1 are the inputs, and inputs + i is gate i, which only reads earlier signals. Input channel * 9 + place
+ * of an automaton is a bit of the 3 x 3 window, row-major, so that 4 is the cell itself; its outputs are the channels' next
+ * state.
  */
 export type CircuitData = RawCircuit;
 
-/** The text form, as JSON has it. */
+/** The form for JSON. */
 export interface CircuitJson extends CircuitData {
   format: 'sinter.circuit';
   version: 1;
@@ -26,13 +27,13 @@ export interface CircuitJson extends CircuitData {
 }
 
 export interface CircuitOptions {
-  /** Leaves out channels of an automaton that its first one never depends on; they stay as they are. */
+  /** Removes channels of an automaton that its first channel never depends on: they keep their state. Default false. */
   dropDeadChannels?: boolean;
 }
 
 const FORMAT = 'sinter.circuit';
 const VERSION = 1;
-/** Signals of a circuit: as many as a page can hold, and far more than one can train. */
+/** The most signals of a circuit: as many as a page can hold, and far more than can be trained. */
 const MOST = 1 << 24;
 const OPTIONS: sn.internals.OptionSchema<CircuitOptions> = { dropDeadChannels: 'boolean' };
 
@@ -71,7 +72,7 @@ function checkFacts(op: string, facts: unknown, inputs: number, outputs: number)
   return { channels: channels as number, boundary, fire };
 }
 
-/** The data, if all of it is right. */
+/** The data, after all of it is checked. */
 function checked(op: string, data: unknown): CircuitData {
   if (!isPlainObject(data)) throw new sn.SinterError('argument', op, `expected a circuit, not ${shown(data)}`);
   const inputs = checkInteger(op, 'inputs', data['inputs'], 1, MOST);
@@ -79,20 +80,20 @@ function checked(op: string, data: unknown): CircuitData {
   const outputs = checkList(op, 'outputs', data['outputs']);
   const facts = checkFacts(op, data['automaton'], inputs, outputs.length);
   const right: Gate[] = [];
-  for (let i = 0; i < gates.length; i++) right.push(checkGate(op, gates[i], i, inputs)); // not map: holes
+  for (let i = 0; i < gates.length; i++) right.push(checkGate(op, gates[i], i, inputs)); // not map, which skips holes
   const signals: number[] = [];
   for (let i = 0; i < outputs.length; i++)
     signals.push(checkInteger(op, `outputs[${i}]`, outputs[i], 0, inputs + gates.length - 1));
   return { inputs, gates: right, outputs: signals, automaton: facts };
 }
 
-/** Channels that the first one never depends on keep their state: they need no gate. */
+/** Channels that the first one never depends on keep their state, so they need no gate. */
 function withoutDeadChannels(wiring: Wiring): Wiring {
   const live = liveChannels(wiring);
   return { ...wiring, outputs: wiring.outputs.map((signal, channel) => (live[channel] ? signal : 9 * channel + 4)) };
 }
 
-/** A circuit of gates without anything that could be left out. It does not change. */
+/** A circuit without redundant gates. Immutable. */
 export class Circuit {
   readonly #data: CircuitData;
   #evaluator: Evaluator | null = null;
@@ -110,7 +111,7 @@ export class Circuit {
     return this.#data.outputs.length;
   }
 
-  /** How many gates there are. */
+  /** The number of gates. */
   get gates(): number {
     return this.#data.gates.length;
   }
@@ -125,14 +126,14 @@ export class Circuit {
     return { inputs, gates: gates.map(([f, a, b]): Gate => [f, a, b]), outputs: [...outputs], automaton: this.automaton };
   }
 
-  /** How many gates there are of each function, by its name; functions without a gate are left out. */
+  /** The number of gates of each function, by its name; functions without gates are left out. */
   get counts(): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const [f] of this.#data.gates) counts[NAMES[f]!] = (counts[NAMES[f]!] ?? 0) + 1;
     return counts;
   }
 
-  /** The most gates one behind the other. */
+  /** The number of gates on the longest path. */
   get depth(): number {
     const { inputs, gates } = this.#data;
     const depth = new Int32Array(inputs + gates.length);
@@ -141,8 +142,8 @@ export class Circuit {
   }
 
   /**
-   * The cells (channels, height, width), of 0 and 1, after so many steps of an automaton of any size. Whether a cell
-   * fires, where not all do, is drawn from the key.
+   * The cells (channels, height, width), each 0 or 1, of an automaton after so many steps, on a grid of any size. If not all
+   * cells change in each step, the key decides which.
    */
   run(cells: Uint8Array, options: GridRunOptions): Uint8Array {
     const op = 'circuit.run';
@@ -157,27 +158,28 @@ export class Circuit {
     }
   }
 
-  /** An automaton whose cells stay where they are computed: to step, to draw on and to look at. */
+  /** An automaton whose cells stay where they are computed, to be stepped, edited and read. The caller disposes it. */
   runner(options: GridOptions): Runner {
     return new Runner('circuit.runner', this.#data, options);
   }
 
-  /** The outputs (count, outputs) for bits (count, inputs), all 0 or 1: 32 of them in a word, a level at a time. */
+  /** The outputs (count, outputs) for bits (count, inputs), all 0 or 1. Computes 32 examples per word, one level of gates at
+   *  a time. */
   evaluate(bits: Uint8Array): Uint8Array {
     return this.evaluator.evaluate(bits);
   }
 
-  /** What evaluate computes with: for bits that are packed already. */
+  /** The evaluator behind evaluate, for bits that are packed already. */
   get evaluator(): Evaluator {
     return (this.#evaluator ??= new Evaluator(this.#data));
   }
 
-  /** Standalone C: a function of words of 64 cells or examples, and for an automaton a step of a grid. */
+  /** Standalone C: a function over words of 64 cells or examples, and for an automaton a step of a grid. */
   toC(): string {
     return toC(this.#data);
   }
 
-  /** A JavaScript module with the same functions, of words of 32. */
+  /** A JavaScript module with the same functions, over words of 32. */
   toJavaScript(): string {
     return toJavaScript(this.#data);
   }
@@ -187,23 +189,23 @@ export class Circuit {
     return toVerilog(this.#data);
   }
 
-  /** A graph for Graphviz's dot. */
+  /** A graph in the language of Graphviz's dot. */
   toGraphviz(): string {
     return toGraphviz(this.#data);
   }
 
-  /** A drawing: inputs on the left, then gates by their depth, outputs on the right. */
+  /** A drawing as SVG: inputs on the left, then gates by depth, outputs on the right. */
   toSvg(): string {
     return toSvg(this.#data);
   }
 
-  /** What logic.circuit reads again; JSON.stringify(circuit) writes it. */
+  /** JSON that logic.circuit reads again; JSON.stringify(circuit) uses it. */
   toJSON(): CircuitJson {
     return { format: FORMAT, version: VERSION, gateCount: this.gates, ...this.data };
   }
 }
 
-/** The circuit of these gates, checked and simplified. */
+/** Makes a circuit of these gates, after checking and simplifying them. */
 export function circuitOf(data: CircuitData, options?: CircuitOptions): Circuit {
   const op = 'logic.circuitOf';
   const { dropDeadChannels = false } = readOptions(op, options, OPTIONS);
@@ -221,7 +223,7 @@ function parsed(op: string, text: string): unknown {
   }
 }
 
-/** A circuit from what toJSON gave, or from the text of it: nothing in it is believed. */
+/** Reads a circuit from the result of toJSON, or from its text, which are untrusted. */
 export function circuit(json: unknown): Circuit {
   const op = 'logic.circuit';
   const given = typeof json === 'string' ? parsed(op, json) : json;

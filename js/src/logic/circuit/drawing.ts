@@ -1,11 +1,11 @@
-// A circuit as a drawing: a column for each depth, gates near those that they read, wires as lines.
+// Draws a circuit: a column per depth, gates near those that they read, and wires as lines.
 
 import * as sn from '../../index.js';
 import { NAMES } from '../gates16.js';
 import type { CircuitData } from './circuit.js';
 import { signalsOf } from './simplify.js';
 
-/** More gates than anyone can follow. */
+/** The most gates of a drawing: more than anyone can follow. */
 const MOST = 4000;
 const [ROOM_X, ROOM_Y, BOX_X, BOX_Y] = [120, 30, 64, 20];
 
@@ -17,7 +17,7 @@ interface Node {
   y: number;
 }
 
-/** Inputs that are read, gates, outputs: a node each, which reads others by their numbers. */
+/** A node for each input that is read, each gate and each output. A node reads others by their index. */
 function nodesOf({ inputs, gates, outputs }: CircuitData): Node[] {
   const nodes: Node[] = [];
   const made = new Map<number, number>();
@@ -38,7 +38,7 @@ function nodesOf({ inputs, gates, outputs }: CircuitData): Node[] {
   return nodes;
 }
 
-/** Each column in the order of the mean height of what its nodes read, from the left on. */
+/** Orders each column, from left to right, by the mean height of what its nodes read. */
 function arrange(nodes: readonly Node[]): { width: number; height: number } {
   const columns: Node[][] = [];
   for (const node of nodes) (columns[node.column] ??= []).push(node);

@@ -1,7 +1,7 @@
-// A circuit on many examples at once, 32 of them in a word, however many gates it has.
+// Evaluates a circuit on many examples at once: 32 per word, with any number of gates.
 //
-// Gates are put in levels by their depth, and a level is one kernel: each of its rows of words is made of two rows of the
-// level before, looked up by constant lists, and of four masks that make one polynomial any of the sixteen functions
+// Gates are sorted into levels by depth, and a level is one kernel. Each of its rows of words is computed from two rows of the
+// level before, looked up by constant lists, and from four masks, by which one polynomial is any of the sixteen functions
 // (words.ts). A signal that a later level reads is handed on by a row that copies it.
 //
 //   level 0: the inputs     level 1: gates of depth 1, handed-on inputs     ...     the outputs
@@ -16,13 +16,13 @@ const { shown } = sn.internals;
 
 const BITS = 32;
 const INT32 = { dtype: 'int32' } as const;
-/** Words of a row that a level computes at a time, at most: with fewer of them, to begin rows takes the longer part. */
+/** The most words of a row that a level computes at once. With fewer, starting rows takes most of the time. */
 const BLOCK_WORDS = 64;
 
-/** Rows of a level: functions, and the rows of the level before that they read. */
+/** The rows of a level: a function each, and the two rows of the level before that it reads. */
 type Level = Gate[];
 
-/** The level that makes a signal, and the last one that reads it. */
+/** For each signal, the level that makes it and the last level that reads it. */
 function reachOf({ inputs, gates, outputs }: CircuitData): { made: Int32Array; last: Int32Array; depth: number } {
   const made = new Int32Array(inputs + gates.length);
   const last = new Int32Array(made.length).fill(-1);
@@ -35,7 +35,7 @@ function reachOf({ inputs, gates, outputs }: CircuitData): { made: Int32Array; l
   return { made, last, depth };
 }
 
-/** The levels behind the inputs, and the rows of the last one that are outputs. */
+/** The levels after the inputs, and the rows of the last level that are outputs. */
 export function levelsOf(data: CircuitData): { levels: Level[]; outputs: number[] } {
   const { inputs, gates, outputs } = data;
   const { made, last, depth } = reachOf(data);
@@ -59,7 +59,7 @@ export function levelsOf(data: CircuitData): { levels: Level[]; outputs: number[
 
 const ints = (list: readonly number[]): sn.Tensor => sn.keep(sn.tensor(Int32Array.from(list)));
 
-/** What a level's kernel captures. */
+/** The constants that a level's kernel captures. */
 interface Tables {
   a: sn.Tensor;
   b: sn.Tensor;
@@ -72,7 +72,7 @@ const tablesOf = (level: Level): Tables => ({
   masks: [0, 1, 2, 3].map((k) => sn.keep(sn.tidy(() => sn.tensor(Int32Array.from(level, ([f]) => masksOf(f)[k]!)).reshape([level.length, 1])))),
 });
 
-/** The rows of a level from those of the one before. */
+/** Computes the rows of a level from those of the level before. */
 function compute(rows: sn.Tensor, { a, b, masks }: Tables): sn.Tensor {
   const [x, y] = [rows.take(a), rows.take(b)];
   const [m0, m1, m2, m3] = masks as [sn.Tensor, sn.Tensor, sn.Tensor, sn.Tensor];
@@ -80,7 +80,7 @@ function compute(rows: sn.Tensor, { a, b, masks }: Tables): sn.Tensor {
   return m0.bitwiseXor(withX).bitwiseXor(m2.bitwiseAnd(y));
 }
 
-/** Of so many examples in a block: a power of two, so that few programs are compiled. */
+/** Words per row of a block for so many examples: a power of two, so that few programs are compiled. */
 function wordsFor(count: number): number {
   let words = 1;
   while (words < BLOCK_WORDS && BITS * words < count) words *= 2;
@@ -119,7 +119,8 @@ export class Evaluator {
     });
   }
 
-  /** Words (blocks, outputs, words) for words (blocks, inputs, words), a bit for each example: what lies in a word is yours. */
+  /** Evaluates words (blocks, inputs, words), an example per bit, to words (blocks, outputs, words). How examples lie in
+   *  words is up to the caller. */
   run(words: sn.Tensor): sn.Tensor {
     const op = 'evaluator.run';
     if (!(words instanceof sn.Tensor) || words.dtype !== 'int32' || words.shape.length !== 3 || words.shape[1] !== this.inputs)
@@ -147,7 +148,7 @@ export class Evaluator {
     });
   }
 
-  /** Releases what was compiled; the next call compiles again. */
+  /** Frees the compiled programs; the next call compiles them again. */
   dispose(): void {
     for (const f of [this.#run, this.#pack, this.#unpack]) f.dispose();
   }

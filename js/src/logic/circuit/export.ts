@@ -1,5 +1,5 @@
-// A circuit as text in other languages. Gates are written in their order, a line each; an automaton's C and JavaScript
-// step a grid whose cells lie in words as those of run.ts do, in a frame one word wider on each side.
+// Writes a circuit as text in other languages: one line per gate, in order. For an automaton, C and JavaScript also step a
+// grid, whose cells lie in words as in run.ts, within a frame of one word on each side.
 
 import type { CircuitData } from './circuit.js';
 import type { AutomatonFacts } from '../extract.js';
@@ -7,7 +7,7 @@ import { NAMES } from '../gates16.js';
 import { signalsOf } from './simplify.js';
 import { gateText } from './words.js';
 
-/** What a language calls signals, and a word of no bits and of all. */
+/** How a language spells signals, and words of no bits and of all bits. */
 interface Spelling {
   input: (i: number) => string;
   gate: (i: number) => string;
@@ -18,7 +18,7 @@ interface Spelling {
 const signalText = ({ inputs }: CircuitData, { input, gate }: Spelling, signal: number): string =>
   signal < inputs ? input(signal) : gate(signal - inputs);
 
-/** The gates' expressions. */
+/** The expression of each gate. */
 const expressions = (data: CircuitData, spelling: Spelling): string[] =>
   data.gates.map(([f, a, b]) =>
     gateText(f, signalText(data, spelling, a), signalText(data, spelling, b), spelling.none, spelling.all),
@@ -44,7 +44,7 @@ const bodyOfC = (data: CircuitData, load: (input: number) => string, store: (out
     ...outputsOf(data, C).map((text, i) => `${indent}${store(i)} = ${text};`),
   ].join('\n');
 
-/** A mask by the digits of the share that fires, from the last one on. */
+/** C that draws a mask by the binary digits of the share that fires, from the last one on. */
 const fireDigits = (fire: number): string => {
   const digits = Math.max(Math.round(fire * 4096), 1);
   return `static uint64_t random_word(uint64_t *seed) { /* splitmix64 */

@@ -1,15 +1,14 @@
-// An automaton on a grid of any size, 32 cells in a word.
+// Runs an automaton on a grid of any size, with 32 cells per word.
 //
-// Bit b of the word at (r, column) is the cell in row b * rows + r, where rows = ceil(height / 32): so all neighbours of
-// a word's cells lie in the words around it, and only the first and last row of words shift. A step copies what it reads
-// into a frame one word wider on each side, where the boundary is put in, and computes the circuit from nine places of
-// that: one kernel of loads, bitwise operations and stores, of 128 cells an instruction.
+// Bit b of the word at (r, column) is the cell in row b * rows + r, where rows = ceil(height / 32). So the neighbours of a
+// word's cells lie in the neighbouring words, and only the first and last row of words need shifts. A step copies the words
+// that it reads into a frame of one word on each side, which contains the boundary, and computes the circuit from nine offsets
+// into it: one kernel of loads, bitwise operations and stores, with 128 cells per instruction.
 //
 //   height 6 in 2 rows of 3 bits:   words row 0: rows 4 2 0     the frame's row -1: rows 3 1 -1
 //                                   words row 1: rows 5 3 1     the frame's row 2:  rows 6 4 2
 //
-// Bits beyond the grid (row 6 and on) hold anything: nothing that a cell reads depends on them but row `height`, which
-// each frame has anew.
+// Bits beyond the grid (row 6 and on) may have any value: of these, cells only read row `height`, which each frame sets anew.
 
 import * as sn from '../../index.js';
 import type { CircuitData } from './circuit.js';
@@ -21,7 +20,7 @@ const { checkInteger, readOptions, shown } = sn.internals;
 export interface GridOptions {
   width: number;
   height: number;
-  /** Where not all cells fire: which ones do in which step is drawn from it. Default random.nextKey(). */
+  /** If not all cells change in each step, this decides which. Default random.nextKey(). */
   key?: sn.Tensor | undefined;
 }
 
@@ -33,7 +32,7 @@ export interface GridRunOptions extends GridOptions {
 const RUNNER: sn.internals.OptionSchema<GridOptions> = { width: 'integer', height: 'integer', key: 'tensor' };
 const RUN: sn.internals.OptionSchema<GridRunOptions> = { ...RUNNER, steps: 'integer' };
 
-/** Sides of a grid: its cells have to be counted in 32 bits. */
+/** The longest side of a grid: its cells have to be countable in 32 bits. */
 const MOST_SIDE = 1 << 15;
 const BITS = 32;
 const INT32 = { dtype: 'int32' } as const;
@@ -41,7 +40,7 @@ const INT32 = { dtype: 'int32' } as const;
 interface Grid {
   width: number;
   height: number;
-  /** Of words. */
+  /** Rows of words. */
   rows: number;
 }
 
@@ -58,7 +57,7 @@ function readGrid(op: string, { width, height }: GridOptions): Grid {
   return { width, height, rows: Math.ceil(height / BITS) };
 }
 
-/** The options of circuit.run. */
+/** Checks the options of circuit.run. */
 export function readRun(op: string, options: GridRunOptions): Required<Omit<GridRunOptions, 'key'>> & Pick<GridRunOptions, 'key'> {
   const { steps = 1, ...grid } = readOptions(op, options, RUN);
   return { ...grid, steps: checkInteger(op, 'steps', steps, 0) };
@@ -68,14 +67,14 @@ export function readRun(op: string, options: GridRunOptions): Required<Omit<Grid
 
 const bitNumbers = (): sn.Tensor => sn.arange(0, BITS, 1, INT32).reshape([BITS, 1, 1]);
 
-/** uint8 (channels, height, width) of 0 and 1 as words (channels, rows, width). */
+/** Packs uint8 (channels, height, width) of 0 and 1 into words (channels, rows, width). */
 function packed(cells: sn.Tensor, { width, height, rows }: Grid): sn.Tensor {
   const [channels] = cells.shape as [number];
   const whole = cells.pad([[0, 0], [0, BITS * rows - height], [0, 0]]).reshape([channels, BITS, rows, width]);
   return whole.astype('int32').bitwiseLeftShift(bitNumbers()).bitwiseOrReduce(1);
 }
 
-/** And back. */
+/** The inverse of packed. */
 function unpacked(words: sn.Tensor, { width, height, rows }: Grid): sn.Tensor {
   const [channels] = words.shape as [number];
   const bits = words.reshape([channels, 1, rows, width]).bitwiseRightShift(bitNumbers()).bitwiseAnd(1);
@@ -88,13 +87,13 @@ const oneRow = (words: sn.Tensor, row: number): sn.Tensor => words.slice([row, 0
 
 const bitOf = (row: sn.Tensor, bit: number): sn.Tensor => row.shiftRightLogical(bit).bitwiseAnd(1);
 
-/** Row `height` of a grid that does not fill its words, as its last row sees it below itself. */
+/** Sets row `height` of a grid that does not fill its words to what the last row should see below itself. */
 function withRowBelow(words: sn.Tensor, row: number, { bit }: Place, wraps: boolean): sn.Tensor {
   const cleared = oneRow(words, row).bitwiseAnd(~(1 << bit));
   return wraps ? cleared.bitwiseOr(bitOf(oneRow(words, 0), 0).bitwiseLeftShift(bit)) : cleared;
 }
 
-/** The rows of a channel's frame, from -1 to `rows`. */
+/** The rows of a channel's frame, from -1 to `rows`, without the side columns. */
 function frameRows(words: sn.Tensor, grid: Grid, wraps: boolean): sn.Tensor[] {
   const { height, rows, width } = grid;
   const isFull = height === BITS * rows;
@@ -113,7 +112,7 @@ function frameRows(words: sn.Tensor, grid: Grid, wraps: boolean): sn.Tensor[] {
   return [top, ...parts.filter(({ shape }) => shape[0]! > 0), bottom];
 }
 
-/** What surrounds each word of some channels: (channels, rows + 2, width + 2). */
+/** The frames of some channels: (channels, rows + 2, width + 2). */
 function framed(channels: readonly sn.Tensor[], grid: Grid, wraps: boolean): sn.Tensor {
   const { rows, width } = grid;
   const tall = sn
@@ -124,10 +123,11 @@ function framed(channels: readonly sn.Tensor[], grid: Grid, wraps: boolean): sn.
   return wide;
 }
 
-/** Digits of the share of cells that fire, after the point: words are drawn for each. */
+/** Binary digits of the share of cells that change. One word is drawn per digit. */
 const FIRE_DIGITS = 12;
 
-/** Words whose bits are set with probability p: from its last digit on, a random bit is and-ed or or-ed. */
+/** Words whose bits are set with probability p: for each binary digit of p, from the last one on, a random word is or-ed (1)
+ *  or and-ed (0). */
 function randomMask(key: sn.Tensor, p: number, { rows, width }: Grid): sn.Tensor {
   let digits = Math.max(Math.round(p * 2 ** FIRE_DIGITS), 1);
   let n = FIRE_DIGITS;
@@ -143,11 +143,11 @@ function randomMask(key: sn.Tensor, p: number, { rows, width }: Grid): sn.Tensor
   return mask!;
 }
 
-/** The automaton's next state; channels that stay as they are keep their tensors. */
+/** Computes the automaton's next state. Channels that never change keep their tensors. */
 export class Step {
   readonly #data: CircuitData;
   readonly #grid: Grid;
-  /** Channels that a gate or another channel reads, and those that change. */
+  /** Channels that a gate or a changing channel reads, and channels that change. */
   readonly #read: number[];
   readonly moving: number[];
 
@@ -160,7 +160,7 @@ export class Step {
     this.#read = [...new Set(used.filter((signal) => signal < inputs).map((signal) => Math.floor(signal / 9)))].sort((a, b) => a - b);
   }
 
-  /** channels: words (rows, width) of each; key: of this step, where not all cells fire. */
+  /** channels: words (rows, width) of each. key: decides which cells change; null if all do. */
   next(channels: readonly sn.Tensor[], key: sn.Tensor | null): sn.Tensor[] {
     const { inputs, gates, outputs, automaton } = this.#data;
     const { boundary, fire } = automaton!;
@@ -221,15 +221,15 @@ function functionsOf(data: CircuitData, grid: Grid): Functions {
   };
 }
 
-/** Bits of a word that an edit keeps, and those it sets. */
+/** What an edit does to a word: the bits to keep, and the bits to set. */
 interface Edit {
   kept: number;
   set: number;
 }
 
 /**
- * An automaton on a grid, its state packed and where it is computed. Edits wait until the next step or read. To be
- * disposed when it is no longer needed.
+ * An automaton on a grid. Its state is packed and stays where it is computed. Edits wait until the next step or read. The owner
+ * has to dispose it.
  */
 export class Runner {
   readonly width: number;
@@ -260,7 +260,7 @@ export class Runner {
     this.#state = sn.keep(Array.from({ length: this.channels }, () => sn.zeros([rows, width], INT32)));
   }
 
-  /** Steps made so far. */
+  /** The number of steps so far. */
   get steps(): number {
     return this.#steps;
   }
@@ -279,7 +279,7 @@ export class Runner {
     this.#state = state;
   }
 
-  /** Takes cells (channels, height, width), of 0 and 1, as the state. */
+  /** Sets the state to cells (channels, height, width), each 0 or 1. */
   write(cells: Uint8Array): void {
     const op = 'runner.write';
     this.#check(op);
@@ -302,7 +302,7 @@ export class Runner {
     return sn.tidy(() => this.#functions.unpack(state).dataSync() as Uint8Array);
   }
 
-  /** Makes so many steps. */
+  /** Runs so many steps. */
   step(count = 1): void {
     this.#check('runner.step');
     checkInteger('runner.step', 'count', count, 0, 0x7fffffff - this.#steps);
@@ -319,7 +319,7 @@ export class Runner {
     this.fill(x, y, 1, 1, value, channel);
   }
 
-  /** Sets a rectangle of cells of a channel to 0 or 1; what lies beyond the grid is left out. */
+  /** Sets a rectangle of cells of a channel to 0 or 1. Cells beyond the grid are ignored. */
   fill(x: number, y: number, width: number, height: number, value: number, channel = 0): void {
     const op = 'runner.fill';
     this.#check(op);
@@ -337,7 +337,8 @@ export class Runner {
       }
   }
 
-  /** As many words as the next power of two, so that few programs are compiled; the first is written again. */
+  /** Applies waiting edits. Their count is filled up to a power of two by repeating the first one, so that few programs are
+   *  compiled. */
   #apply(): void {
     this.#edits.forEach((edits, channel) => {
       if (edits.size === 0) return;
@@ -353,7 +354,7 @@ export class Runner {
     });
   }
 
-  /** Releases the state and the compiled steps. */
+  /** Frees the state and the compiled programs. */
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;

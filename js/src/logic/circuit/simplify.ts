@@ -1,22 +1,22 @@
-// A circuit made smaller, for the same outputs.
+// Makes a circuit smaller without changing its outputs.
 //
-// Each signal becomes a literal: a constant, or a node and whether it is inverted. Nodes have a normal form - their
-// inputs plain and in order, their value 0 where both inputs are 0 - so inverters, swapped inputs and constants vanish
-// into functions, and equal gates are found in a table, even where one is the other inverted. A gate over x and a gate
-// over x is a function of that one's two inputs. At the end the nodes that outputs reach are written as gates again, in
-// the polarity that saves an inverter. Each pass is linear; a pass that removes nothing is the last.
+// Each signal becomes a literal: a constant, or a node and whether it is inverted. Nodes have a normal form: their operands are
+// not inverted and in order, and their value is 0 if both operands are 0. So inverters, swapped operands and constants vanish
+// into the function, and equal gates are found in a table, even if one is the inverse of the other. A gate over x and over
+// another gate that reads x becomes a function of that gate's two operands. At the end, the nodes that outputs reach become
+// gates again, in the polarity that saves an inverter. Each pass is linear; passes repeat until one removes nothing.
 
 import type { Gate } from '../gates.js';
 import { PASS_A, PASS_B, valueAt } from '../gates16.js';
 
-/** Signals 0 .. inputs - 1 are the inputs, inputs + i is gate i, which reads earlier signals only. */
+/** Signals 0 .. inputs - 1 are the inputs, and inputs + i is gate i, which only reads earlier signals. */
 export interface Wiring {
   inputs: number;
   gates: readonly Gate[];
   outputs: readonly number[];
 }
 
-/** The signals that a gate depends on: none of a constant, each once. */
+/** The signals that a gate really depends on, each once; none for a constant. */
 export function signalsOf([f, a, b]: Gate): number[] {
   const onA = valueAt(f, 0, 0) !== valueAt(f, 1, 0) || valueAt(f, 0, 1) !== valueAt(f, 1, 1);
   const onB = valueAt(f, 0, 0) !== valueAt(f, 0, 1) || valueAt(f, 1, 0) !== valueAt(f, 1, 1);
@@ -26,24 +26,24 @@ export function signalsOf([f, a, b]: Gate): number[] {
 const NOT_A = 15 - PASS_A;
 const NOT_B = 15 - PASS_B;
 
-/** f of these values at (0, 0), (0, 1), (1, 0), (1, 1). */
+/** The function with these values at (0, 0), (0, 1), (1, 0), (1, 1), from the high bit down. */
 const table = (value: (a: number, b: number) => number): number =>
   (value(0, 0) << 3) | (value(0, 1) << 2) | (value(1, 0) << 1) | value(1, 1);
 
-/** By f and two bits - a and b inverted - the function of the plain inputs; and that of swapped ones. */
+/** INVERTED[f][2 inverts a + inverts b] is f after inverting its operands. SWAPPED[f] is f with swapped operands. */
 const INVERTED = Array.from({ length: 16 }, (_, f) =>
   [0, 1, 2, 3].map((which) => table((a, b) => valueAt(f, a ^ (which >> 1), b ^ (which & 1)))),
 );
 const SWAPPED = Array.from({ length: 16 }, (_, f) => table((a, b) => valueAt(f, b, a)));
 
-/** The function with one or both inputs inverted. */
+/** f with one or both operands inverted. */
 export const withInverted = (f: number, a: boolean, b: boolean): number => INVERTED[f]![2 * Number(a) + Number(b)]!;
 
-/** A literal is 2 node + inverted; node 0 is the constant false, so 0 is false and 1 is true. */
+/** A literal is 2 node + inverted. Node 0 is the constant false, so literal 0 is false and 1 is true. */
 type Literal = number;
 const TRUE = 1;
 
-/** Nodes in normal form: 0 the constant, then the inputs, then gates. */
+/** Nodes in normal form: the constant (0), then the inputs, then gates. */
 class Nodes {
   readonly f: number[];
   readonly a: number[];
@@ -62,11 +62,11 @@ class Nodes {
     return node > this.#inputs;
   }
 
-  /** The literal of f over two literals. */
+  /** The literal for f over two literals. */
   gate(f: number, first: Literal, second: Literal): Literal {
     let [g, a, b] = [withInverted(f, (first & 1) === 1, (second & 1) === 1), first >> 1, second >> 1];
     for (;;) {
-      // Of a constant, or of one signal twice, the function is one of the other signal.
+      // With a constant operand, or the same operand twice, f only depends on the other one.
       if (a === 0) g = table((_, y) => valueAt(g, 0, y));
       if (b === 0) g = table((x) => valueAt(g, x, 0));
       if (a === b) g = table((x) => valueAt(g, x, x));
@@ -82,7 +82,8 @@ class Nodes {
     }
   }
 
-  /** The same of two inputs of a gate that it reads, where it reads no third signal. */
+  /** If one operand is a gate that reads the other operand, or both are gates over the same operands, an equal gate over
+   *  just these; else null. */
   #throughInput(g: number, a: number, b: number): Gate | null {
     const [la, lb] = [this.isGate(a), this.isGate(b)];
     const [fa, fb] = [this.f[a]!, this.f[b]!];
@@ -114,7 +115,7 @@ class Nodes {
   }
 }
 
-/** The nodes that outputs reach, as gates. */
+/** Writes the nodes that outputs reach as gates. */
 function written({ inputs }: Wiring, nodes: Nodes, outputs: readonly Literal[]): Wiring {
   const needed = new Uint8Array(nodes.f.length);
   const [plain, inverted] = [new Uint8Array(needed.length), new Uint8Array(needed.length)];
@@ -126,10 +127,10 @@ function written({ inputs }: Wiring, nodes: Nodes, outputs: readonly Literal[]):
     if (!needed[node]) continue;
     needed[nodes.a[node]!] = needed[nodes.b[node]!] = 1;
   }
-  const signal = Array.from(needed, (_, node) => node - 1); // of inputs
+  const signal = Array.from(needed, (_, node) => node - 1); // right for inputs; gates are set below
   const gates: Gate[] = [];
   const add = (gate: Gate): number => inputs + gates.push(gate) - 1;
-  /** Written as its opposite, since outputs want that alone. */
+  /** Whether a node is written inverted, because outputs only use its inverse. */
   const turned = (node: number): boolean => nodes.isGate(node) && inverted[node] === 1 && plain[node] === 0;
   for (let node = inputs + 1; node < needed.length; node++) {
     if (!needed[node]) continue;
@@ -158,7 +159,7 @@ function pass(wiring: Wiring): Wiring {
   );
 }
 
-/** The circuit with fewer gates, or as many, and the same outputs. */
+/** An equal circuit with fewer gates, or as many. */
 export function simplify(wiring: Wiring): Wiring {
   for (let now = wiring; ; ) {
     const next = pass(now);
@@ -168,8 +169,8 @@ export function simplify(wiring: Wiring): Wiring {
 }
 
 /**
- * The channels of an automaton that its first one depends on, in any number of steps. An output is the next state of
- * its channel, and input i belongs to channel floor(i / 9).
+ * The channels of an automaton that its first one depends on, within any number of steps. Output i is the next state of channel
+ * i, and input i belongs to channel floor(i / 9).
  */
 export function liveChannels({ inputs, gates, outputs }: Wiring): boolean[] {
   const live = outputs.map((_, channel) => channel === 0);

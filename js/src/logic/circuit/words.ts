@@ -1,4 +1,4 @@
-// The sixteen functions on words: as operations of tensors, and as the text that C, JavaScript and Verilog share.
+// The sixteen functions on words: as ops on tensors, and as the text that C, JavaScript and Verilog share.
 
 import * as sn from '../../index.js';
 import { NAMES, valueAt } from '../gates16.js';
@@ -7,7 +7,7 @@ type Word = () => sn.Tensor;
 
 const not = (x: sn.Tensor): sn.Tensor => x.bitwiseInvert();
 
-/** By function but the constants 0 and 15. */
+/** By the number of the function, without the constants 0 and 15. */
 const WORD_OPS: readonly (((a: Word, b: Word) => sn.Tensor) | null)[] = [
   null,
   (a, b) => a().bitwiseAnd(b()),
@@ -27,11 +27,11 @@ const WORD_OPS: readonly (((a: Word, b: Word) => sn.Tensor) | null)[] = [
   null,
 ];
 
-/** f on all bits of two words of this shape, which are asked for where it depends on them. */
+/** f on all bits of two words. Each operand is computed only if f depends on it. shape: that of the words. */
 export const applyGate = (f: number, a: Word, b: Word, shape: readonly number[]): sn.Tensor =>
   WORD_OPS[f]?.(a, b) ?? sn.full(shape, f === 0 ? 0 : -1, { dtype: 'int32' });
 
-/** f as an expression of bitwise operators; what stands for no bit and for all bits is given. */
+/** f as an expression of bitwise operators. none, all: how the language spells no bits and all bits. */
 export function gateText(f: number, a: string, b: string, none: string, all: string): string {
   if (f === 0) return none;
   if (f === 15) return all;
@@ -39,8 +39,8 @@ export function gateText(f: number, a: string, b: string, none: string, all: str
 }
 
 /**
- * f as masks of its polynomial over bits, m0 ^ (a & (m1 ^ (m3 & b))) ^ (m2 & b), each 0 or -1: so one expression is all
- * sixteen.
+ * f as masks, each 0 or -1, of the polynomial m0 ^ (a & (m1 ^ (m3 & b))) ^ (m2 & b) over bits. So one expression computes all
+ * sixteen functions.
  */
 export function masksOf(f: number): [m0: number, m1: number, m2: number, m3: number] {
   const [at00, at01, at10, at11] = [valueAt(f, 0, 0), valueAt(f, 0, 1), valueAt(f, 1, 0), valueAt(f, 1, 1)];

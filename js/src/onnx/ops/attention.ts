@@ -1,4 +1,4 @@
-// Attention, and what turns its inputs by their positions.
+// Attention, and the rotation of its inputs by their positions.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -6,16 +6,16 @@ import type { Node, Op } from '../plan.js';
 import { BOOL, dtypeOf } from '../types.js';
 import { made, type Value } from '../value.js';
 
-/** (batch, tokens, heads * size) as (batch, heads, tokens, size). */
+/** (batch, tokens, heads * size) -> (batch, heads, tokens, size) */
 const byHeads = (t: Tensor, heads: number): Tensor =>
   sn.transpose(sn.reshape(t, [t.shape[0]!, t.shape[1]!, heads, t.shape[1] === 0 ? t.shape[2]! / heads : -1]), [0, 2, 1, 3]);
 
 const fromHeads = (t: Tensor): Tensor => sn.reshape(sn.transpose(t, [0, 2, 1, 3]), [t.shape[0]!, t.shape[2]!, t.shape[1]! * t.shape[3]!]);
 
-/** Each head count times, side by side. */
+/** Repeats each head in place, so that there are as many as `heads`. */
 export const shared = (t: Tensor, heads: number): Tensor => (t.shape[1] === heads ? t : sn.repeat(t, heads / t.shape[1]!, { axis: 1 }));
 
-/** Which sources each token sees: causal, and as many as its example has. */
+/** The mask of which sources each token sees, from is_causal and the lengths of the examples; null if all. */
 function seen(n: Node, tokens: number, sources: number, past: number, lengths: Value | undefined): Tensor | null {
   const length = lengths ? sn.reshape(lengths.t, [-1, 1, 1, 1]) : null;
   const at = sn.iota([1, 1, 1, sources], 3);
@@ -27,7 +27,7 @@ function seen(n: Node, tokens: number, sources: number, past: number, lengths: V
   return within ? sn.logicalAnd(within, causal) : causal;
 }
 
-/** Scores that a mask hides become -Infinity; numbers of it are added. Sources behind its end are hidden. */
+/** Applies a mask to scores: false becomes -Infinity, and numbers are added. Sources beyond the mask's end are hidden. */
 function masked(scores: Tensor, mask: Value | undefined, visible: Tensor | null): Tensor {
   let out = scores;
   if (mask) {
@@ -41,7 +41,7 @@ function masked(scores: Tensor, mask: Value | undefined, visible: Tensor | null)
   return visible ? sn.where(visible, out, -Infinity) : out;
 }
 
-/** softmax along the last axis; 0 where all is hidden. */
+/** softmax along the last axis; 0 where all scores are hidden. */
 function safeSoftmax(scores: Tensor): Tensor {
   const hidden = sn.equal(sn.max(scores, { axis: -1, keepdims: true }), -Infinity);
   return sn.where(hidden, 0, sn.softmax(sn.where(hidden, 0, scores)));
@@ -75,7 +75,7 @@ const attention: Op = {
   },
 };
 
-/** Positions turn pairs of elements: as sn.rope does, by cosines and sines that are given. */
+/** Rotates pairs of elements by their positions, as sn.rope, with given cosines and sines. */
 const rotaryEmbedding: Op = {
   since: 23,
   run: (n, x, cosines, sines, places) => {
@@ -94,7 +94,7 @@ const rotaryEmbedding: Op = {
   },
 };
 
-/** Attention whose scores and weights go through graphs of the node. */
+/** Attention whose scores and weights pass through subgraphs of the node. */
 const flexAttention: Op = {
   since: 1,
   run: (n, q, k, v) => {
@@ -107,7 +107,7 @@ const flexAttention: Op = {
   },
 };
 
-/** A state of products of keys and values, read by queries: a scan over the tokens. */
+/** Linear attention: a scan over the tokens, whose state sums products of keys and values, and is read by queries. */
 const linearAttention: Op = {
   since: 27,
   run: (n, q, k, v, past, decay, beta) => {

@@ -1,14 +1,15 @@
-// Products with a matrix of 2, 4 or 8 bits in blocks: an op of onnxruntime, and MatMul of what DequantizeLinear makes of a file's
-// numbers. A scale s and a zero point z belong to each block of a row (of DequantizeLinear of a column, rows and columns turned):
+// Products with a matrix in blocks of 2, 4 or 8 bits: an op of onnxruntime, and a MatMul with a DequantizeLinear of the file's
+// numbers. Each block along a row has a scale s and a zero point z (along a column for DequantizeLinear, where rows and columns
+// are exchanged):
 //
 //   y = x w',  w = (q - z) s
 //
-// A matrix of the file is laid out once, as the blocks of sinter.matmulBlocks and dequantizeBlocks: Q4_0 or Q8_0, whose numbers are
-// q - c, c being the middle of their range. Where x may be quantised to 8 bits the blocks have the scales in them, and
+// A matrix of the file is laid out once, as blocks for sinter.matmulBlocks and dequantizeBlocks: Q4_0 or Q8_0, whose numbers
+// are q - c, where c is the middle of the range of q. If x may be quantised to 8 bits, the blocks contain the scales, and
 //
 //   y = x ((q - c) s)' + sums of x over each block ((c - z) s)'
 //
-// Else their scales are 1, and those of the file are parameters as other weights are.
+// Otherwise the scales in the blocks are 1, and those of the file are parameters like other weights.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -18,25 +19,26 @@ import { made, type Value } from '../value.js';
 const { bytesOf } = sn.internals;
 
 const WIDTHS = [2, 4, 8];
-/** The accuracy_level that lets x be quantised. */
+/** The accuracy_level that allows quantising x. */
 const INT8_LEVEL = 4;
 
-/** Numbers of a block of Q4_0 and Q8_0. */
+/** Numbers per block of Q4_0 and Q8_0. */
 const PART = 32;
-/** The share of a number that float16 may be off by. */
+/** The relative error allowed for scales in float16. */
 const HALF = 2 ** -11;
 
 interface Form {
   rows: number;
   columns: number;
-  /** Of a block, in numbers. */
+  /** Numbers per block. */
   size: number;
   bits: number;
-  /** Of a row. */
+  /** Blocks per row. */
   blocks: number;
-  /** c. */
+  /** c, the middle of the range of q. */
   middle: number;
-  /** Scales and zero points lie (blocks, rows), one each; else (rows, blocks), and bytes have several zero points. */
+  /** true: scales and zero points are (blocks, rows), one element each. false: (rows, blocks), and zero points may be packed
+   *  in bytes. */
   isTurned: boolean;
 }
 
@@ -45,24 +47,24 @@ function formOf(n: Node, b: { shape: readonly number[] }): Form {
   return { rows: n.int('N'), columns: n.int('K'), size: n.int('block_size'), bits, blocks: b.shape[1] ?? 0, middle: 2 ** (bits - 1), isTurned: false };
 }
 
-/** Numbers of so many bits in bytes, the lowest bits first: the last axis is as many times as long. */
+/** Unpacks numbers of so many bits from bytes, the lowest bits first: the last axis becomes 8 / bits times as long. */
 function unpacked(t: Tensor, bits: number): Tensor {
   if (bits === 8) return t.astype('int32');
   const parts = Array.from({ length: 8 / bits }, (_, i) => sn.bitwiseAnd(sn.shiftRightLogical(t.astype('int32'), i * bits), 2 ** bits - 1));
   return sn.reshape(sn.stack(parts, { axis: -1 }), [...t.shape.slice(0, -1), -1]);
 }
 
-/** One of each block: (rows, blocks). */
+/** Brings values of which each block has one to the shape (rows, blocks). */
 const byBlocks = ({ rows, blocks, isTurned }: Form, t: Tensor): Tensor => (isTurned ? sn.transpose(t) : sn.reshape(t, [rows, blocks]));
 
-/** z of each block; bytes have them packed, rows from whole bytes on. */
+/** z of each block, as (rows, blocks). If they are packed in bytes, each row starts at a whole byte. */
 function zerosOf(f: Form, zeros: Tensor): Tensor {
   const { rows, blocks, bits, isTurned } = f;
   if (isTurned || zeros.dtype !== 'uint8') return byBlocks(f, zeros).astype('float32');
   return sn.slice(unpacked(sn.reshape(zeros, [rows, -1]), bits), [0, 0], [rows, blocks]).astype('float32');
 }
 
-/** c - z of each block; null: 0. Without zero points z is c, and of DequantizeLinear 0. */
+/** c - z of each block; null if that is 0 everywhere. If no zero points are given, z is c, but 0 for DequantizeLinear. */
 function movesOf(f: Form, zeros: Tensor | undefined): Tensor | null {
   if (zeros) return sn.sub(f.middle, zerosOf(f, zeros));
   return f.isTurned && f.middle > 0 ? sn.full([f.rows, f.blocks], f.middle) : null;
@@ -74,10 +76,10 @@ const withBias = (a: Value, y: Tensor, bias: Value | undefined): Value => made(a
 
 const kindOf = ({ bits }: Form): 'Q4_0' | 'Q8_0' => (bits === 8 ? 'Q8_0' : 'Q4_0');
 
-/** q (rows, all columns of the blocks) of codes (rows, blocks, bytes). */
+/** q (rows, columns padded to whole blocks) from packed codes (rows, blocks, bytes). */
 const numbersOf = ({ rows, blocks, size, bits }: Form, codes: Tensor): Tensor => sn.reshape(unpacked(codes, bits), [rows, blocks * size]);
 
-/** q as blocks, with the scale of each 32 numbers: two bytes, of float16. */
+/** Lays q out as blocks. scales: for each 32 numbers the two bytes of a float16. */
 function laidOut({ rows, blocks, size, bits, middle }: Form, q: Tensor, scales: Tensor): Tensor {
   const numbers = sn.sub(q, middle);
   const parts = sn.reshape(sn.pad(numbers, [[0, 0], [0, -(blocks * size) & (PART - 1)]]), [rows, -1, PART]);
@@ -86,7 +88,7 @@ function laidOut({ rows, blocks, size, bits, middle }: Form, q: Tensor, scales: 
   return sn.reshape(sn.concat([scales, bytes], { axis: -1 }), [rows, -1]);
 }
 
-/** Where x is taken as it is. */
+/** Prepares a product that uses x unchanged: dequantises the matrix in every run. */
 function whole(f: Form, q: Tensor): Prepared {
   const ones = sn.tensor([0, 0x3c], { dtype: 'uint8' }); // 1 in float16
   const blocks = laidOut(f, q, sn.broadcastTo(ones, [f.rows, Math.ceil((f.blocks * f.size) / PART), 2]));
@@ -102,7 +104,7 @@ function whole(f: Form, q: Tensor): Prepared {
   return { run, behind: 2, tensors: [blocks] };
 }
 
-/** Where x may be quantised; null: float16 does not hold the scales, to its share of the largest of a row. */
+/** Prepares a product that quantises x; null if float16 cannot hold the scales, to within HALF of the largest one of a row. */
 function quantised(f: Form, q: Tensor, scales: Tensor, zeros: Tensor | undefined): Prepared | null {
   const exact = byBlocks(f, scales.astype('float32'));
   const halves = exact.astype('float16');
@@ -125,7 +127,7 @@ function quantised(f: Form, q: Tensor, scales: Tensor, zeros: Tensor | undefined
   return { run, behind: 4, tensors: rest ? [blocks, rest] : [blocks] };
 }
 
-/** Of a step's other factor, q: as blocks, x quantised where that is allowed. */
+/** Prepares a step for its matrix q: with x quantised where that is allowed and possible. */
 function prepared(f: Form, q: Tensor, step: Step, weights: Weights): Prepared {
   const [scales, zeros] = [weights(2), weights(3)];
   const isAllowed = (step.node.int('accuracy_level') || step.node.machine.accuracy) === INT8_LEVEL && f.size % PART === 0;
@@ -152,8 +154,8 @@ const matMulNBits: Op = {
 };
 
 /**
- * x times what a DequantizeLinear makes of numbers (columns, rows) of the file, in blocks along the columns. Where it is
- * prepared it has the values of both; else it is both.
+ * One step for x times a DequantizeLinear of numbers (columns, rows) of the file, in blocks along the columns. If it can be
+ * prepared, its result is that of both steps; otherwise it runs both.
  */
 export function timesDequantized(dequantize: Step, multiply: Step): Step {
   const { node, op } = dequantize;

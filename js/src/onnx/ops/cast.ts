@@ -1,5 +1,5 @@
-// Conversions between types. Floats below 16 bits are rounded here, to the nearest, of two the even: float32 holds what
-// comes out.
+// Conversions between types. Floats of less than 16 bits are held in float32, and are rounded here to the nearest value of
+// their type, ties to even.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,10 +7,10 @@ import type { Node } from '../plan.js';
 import { BOOL, dtypeOf, floatForm, FLOAT8E8M0, isFloatType, isIntegerType, largestOf, rangeOf, STRING, type FloatForm } from '../types.js';
 import { known, made, type Value } from '../value.js';
 
-/** Bits of the mantissa of float32. */
+/** Mantissa bits of float32. */
 const MANTISSA = 23;
 
-/** x to the nearest number of a form with fewer bits, as if its exponent had no upper end. */
+/** Rounds x to the nearest number of a form with fewer bits, as if its exponent had no upper limit. */
 function roundedTo(x: Tensor, { mantissa, bias }: FloatForm): Tensor {
   const drop = MANTISSA - mantissa;
   const bits = sn.bitcast(x, 'int32');
@@ -21,7 +21,8 @@ function roundedTo(x: Tensor, { mantissa, bias }: FloatForm): Tensor {
   return sn.where(sn.less(sn.abs(x), least), tiny, normal);
 }
 
-/** x in a form below 16 bits: beyond its largest number that (saturate), or what the form has for it. */
+/** Rounds x to a form of less than 16 bits. Beyond its range the result is its largest number (saturate), or what the form
+ *  has instead. */
 export function toSmallFloat(x: Tensor, form: FloatForm, saturate: boolean): Tensor {
   const wide = x.astype('float32');
   const most = largestOf(form);
@@ -31,7 +32,7 @@ export function toSmallFloat(x: Tensor, form: FloatForm, saturate: boolean): Ten
   return sn.where(sn.isnan(wide), form.highest === 'none' ? 0 : wide, sn.where(fits, near, beyond));
 }
 
-/** A power of 2 near x, without a sign. */
+/** Rounds |x| to a power of 2. */
 function toPowerOf2(x: Tensor, mode: string, saturate: boolean): Tensor {
   const wide = x.astype('float32');
   const bits = sn.bitcast(sn.abs(wide), 'int32');
@@ -42,7 +43,7 @@ function toPowerOf2(x: Tensor, mode: string, saturate: boolean): Tensor {
   return sn.where(sn.isnan(wide), wide, within);
 }
 
-/** Texts as numbers, and the other way round. */
+/** Converts texts to numbers, or values to texts. */
 function convertTexts(x: Value, to: number): Value {
   if (to === STRING) {
     const spell = (value: number): string => (Number.isInteger(value) || !isFloatType(x.type) ? `${value}` : `${Number(value.toPrecision(9))}`);
@@ -53,7 +54,7 @@ function convertTexts(x: Value, to: number): Value {
   return made(to, sn.tensor(isIntegerType(to) ? Int32Array.from(numbers) : Float64Array.from(numbers), { shape: [...x.shape] }).astype(dtypeOf(to)));
 }
 
-/** The lowest bits of whole numbers, as those of a type of fewer bits. */
+/** Wraps whole numbers to the lowest bits of a narrower type. */
 function narrowed(t: Tensor, to: number): Tensor {
   const [least, most] = rangeOf(to);
   if (most >= 0x7fffffff) return t;
@@ -61,7 +62,7 @@ function narrowed(t: Tensor, to: number): Tensor {
   return least === 0 ? sn.bitwiseAnd(wide, most) : sn.add(sn.bitwiseAnd(sn.sub(wide, least), most - least), least);
 }
 
-/** A value in another type. */
+/** Converts a value to another type. */
 export function convert(n: Node, x: Value, to: number): Value {
   if (to === x.type) return x;
   if (to === STRING || x.type === STRING) return convertTexts(x, to);

@@ -1,5 +1,5 @@
-// If, Loop and Scan: on the package's own control flow where a program is compiled, so that derivatives and programs of any
-// number of rounds work; in JavaScript where conditions and counts are known, or where the model runs op by op.
+// If, Loop and Scan. In a compiled program they become the package's own control flow, which has derivatives and allows any
+// number of rounds. They run in JavaScript if conditions and counts are known, or if the model runs op by op.
 
 import * as sn from '../../index.js';
 import { SinterError, type Tensor } from '../../index.js';
@@ -8,12 +8,12 @@ import { BOOL, INT64 } from '../types.js';
 import { inRegion, known, made, sequence, Unknown, type Value } from '../value.js';
 import { axisOf } from './shape.js';
 
-/** Loops of more rounds are a step of the program rather than so many times their body. */
+/** Loops of more rounds become a step of the program; shorter ones are unrolled. */
 const MOST_UNROLLED = 16;
-/** Rounds of a loop that runs op by op, and of one that nothing ends before its count. */
+/** The most rounds of a loop that runs op by op, and of one that only its count can end. */
 const MOST_ROUNDS = 100_000;
 
-/** The only element, or null where it is not known. */
+/** The only element of x, or null if it is not known. */
 function scalarOf(x: Value): number | null {
   try {
     return Number(x.elements[0]);
@@ -23,7 +23,7 @@ function scalarOf(x: Value): number | null {
   }
 }
 
-/** Runs a graph in a function that is traced, and tells the types of what it gives. */
+/** Runs a graph inside a traced function, and writes the types of its results to types. */
 function tracedCall(n: Node, plan: Plan, args: readonly Value[], types: number[]): Tensor[] {
   return inRegion(() => {
     const results = n.call(plan, args);
@@ -32,7 +32,7 @@ function tracedCall(n: Node, plan: Plan, args: readonly Value[], types: number[]
   });
 }
 
-/** What does not go as a step of a program goes op by op, which begins by asking for a value. */
+/** Runs f. If that cannot become a step of a program, throws Unknown for the value, so that the model runs op by op instead. */
 function orUnknown<T>(value: Value, f: () => T): T {
   try {
     return f();
@@ -57,16 +57,16 @@ const choose: Op = {
   },
 };
 
-/** Values of rounds along a new axis. */
+/** Stacks the values of all rounds along a new axis. */
 const stacked = (rounds: readonly Value[], axis: number): Value => made(rounds[0]!.type, sn.stack(rounds.map((x) => x.t), { axis }));
 
-/** What rounds gave that there were none of. */
+/** The stacked outputs of a loop of no rounds: their types and shapes come from one call whose results are dropped. */
 function noRounds(n: Node, plan: Plan, carried: number, count: number, args: readonly Value[]): Value[] {
   const results = n.call(plan, args).slice(carried);
   return Array.from({ length: count }, (_, i) => made(results[i]!.type, sn.zeros([0, ...results[i]!.shape], { dtype: results[i]!.t.dtype })));
 }
 
-/** A loop in JavaScript; null where a condition is not known. */
+/** Runs a loop in JavaScript; returns null if a condition is not known. */
 function loopHere(n: Node, plan: Plan, limit: number, first: Value | undefined, init: readonly Value[]): Value[] | null {
   const outputs = plan.outputs.length - 1 - init.length;
   const rounds: Value[][] = Array.from({ length: outputs }, () => []);
@@ -86,12 +86,12 @@ function loopHere(n: Node, plan: Plan, limit: number, first: Value | undefined, 
   return [...carried, ...rounds.map((list) => stacked(list, 0))];
 }
 
-/** The condition of a loop is computed, and may end it. */
+/** Thrown if a loop's body computes its condition, so that the loop may end before its count. */
 class GoesOn extends Error {}
-/** Nothing ends a loop within a number of rounds that anybody wants. */
+/** Thrown if a loop can only end by its count, and that exceeds MOST_ROUNDS. */
 class Endless extends Error {}
 
-/** A loop of so many rounds, whatever its body computes as the condition: a scan. */
+/** Runs a loop of a known count as a scan. Throws GoesOn if the body's condition is not the constant true. */
 function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]): Value[] {
   const types: number[] = [];
   const counts = sn.iota([limit], 0);
@@ -112,7 +112,7 @@ function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]):
   return [...last, ...ys].map((t, i) => made(types[i]!, t));
 }
 
-/** A loop that its condition ends, without what its rounds would give. */
+/** Runs a loop that its condition ends. Outputs that collect a value per round are not supported. */
 function loopAsWhile(n: Node, plan: Plan, limit: Tensor | number, first: Tensor, init: readonly Value[]): Value[] {
   let ends = true;
   const [, , ...last] = sn.whileLoop(
@@ -164,7 +164,7 @@ const loop: Op = {
   },
 };
 
-/** Before opset 9 a batch is in front of everything. */
+/** Before opset 9 all values have a batch axis in front. */
 const scan: Op = {
   since: 8,
   run: (n, ...x) => {
@@ -206,7 +206,7 @@ function scanned(n: Node, plan: Plan, init: readonly Value[], xs: readonly Value
   return [...last, ...outputs].map((t, i) => made(types[i]!, t));
 }
 
-/** A graph for each value of sequences. */
+/** Runs a graph for each value of one or more sequences. */
 const sequenceMap: Op = {
   since: 17,
   run: (n, first, ...others) => {

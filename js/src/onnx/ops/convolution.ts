@@ -17,7 +17,8 @@ interface Windows {
   padding: Pairs;
 }
 
-/** Padding of old files by its name: as many windows as ceil(size / stride), and where an odd element more goes. */
+/** Padding by auto_pad: it makes ceil(size / stride) windows. SAME_LOWER puts an odd element at the beginning, SAME_UPPER at
+ *  the end. */
 function autoPads(mode: string, shape: readonly number[], window: readonly number[], strides: readonly number[], dilation: readonly number[]): Pairs {
   return window.map((size, i) => {
     if (mode === 'VALID') return [0, 0];
@@ -42,13 +43,13 @@ export function windowsOf(n: Node, shape: readonly number[], window: number[]): 
 const LAYOUTS = ['', 'NCW', 'NCHW', 'NCDHW'];
 const layoutOf = (axes: number): string => LAYOUTS[axes]!;
 
-/** The filter of ONNX (o, c, window...) as that of the package (window..., c, o). */
+/** ONNX's filter (o, c, window...) in the package's layout (window..., c, o). */
 const filterOf = (w: Tensor): Tensor => sn.transpose(w, [...Array.from({ length: w.ndim - 2 }, (_, i) => i + 2), 1, 0]);
 
 const CONV = [sn.conv1d, sn.conv1d, sn.conv2d, sn.conv3d] as const;
 const CONV_TRANSPOSE = [sn.convTranspose1d, sn.convTranspose1d, sn.convTranspose2d, sn.convTranspose3d] as const;
 
-/** One for each channel, as it meets (n, channels, spatial...). */
+/** A value per channel, in a shape that broadcasts with (n, channels, spatial...). */
 export const perChannel = (t: Tensor, rank: number): Tensor => sn.reshape(t, [-1, ...new Array<number>(rank - 2).fill(1)]);
 
 export function convolved(n: Node, x: Tensor, w: Tensor): Tensor {
@@ -65,7 +66,7 @@ const conv: Op = {
   },
 };
 
-/** What of a transposed convolution is cut off at each end, so that it has the size that is asked for; negative: what is added. */
+/** How much to cut off each end of a full transposed convolution to get the requested size; negative: how much to add. */
 function transposedPads(n: Node, shape: readonly number[], { window, strides, dilation, padding, axes }: Windows, extra: readonly number[]): Pairs {
   const wanted = n.ints('output_shape')?.slice(-axes);
   const mode = n.text('auto_pad', 'NOTSET');
@@ -73,7 +74,7 @@ function transposedPads(n: Node, shape: readonly number[], { window, strides, di
   return window.map((size, i) => {
     const full = strides[i]! * (shape[i + 2]! - 1) + extra[i]! + (size - 1) * dilation[i]! + 1;
     const all = full - (wanted?.[i] ?? shape[i + 2]! * strides[i]!);
-    // What is missing comes behind, as in TensorFlow, whose windows may be smaller than their strides.
+    // Missing elements are added at the end, as in TensorFlow, whose windows may be smaller than the strides.
     const half = Math.max(all, 0) / 2;
     const before = mode === 'SAME_UPPER' ? Math.floor(half) : Math.ceil(half);
     return [before, all - before];
@@ -87,7 +88,7 @@ const convTranspose: Op = {
     const { axes, strides, dilation } = windows;
     const groups = n.int('group', 1);
     const extra = n.ints('output_padding') ?? strides.map(() => 0);
-    // (c, o / groups, window...) as (window..., o / groups, c).
+    // The filter (c, o / groups, window...) becomes (window..., o / groups, c).
     const full = CONV_TRANSPOSE[axes]!(x!.t, filterOf(w!.t), { strides, dilation, groups, layout: layoutOf(axes) });
     const cut = transposedPads(n, x!.shape, windows, extra);
     const pairs: Pairs = [[0, 0], [0, 0], ...cut.map(([before, after], i): [number, number] => [-before, extra[i]! - after])];
@@ -96,7 +97,7 @@ const convTranspose: Op = {
   },
 };
 
-/** Padding with what makes ceil_mode's last window whole. */
+/** The padding, enlarged at the end so that the last window of ceil_mode is whole. */
 function ceiled(n: Node, shape: readonly number[], { window, strides, dilation, padding }: Windows): Pairs {
   if (!n.flag('ceil_mode')) return padding;
   return padding.map(([before, after], i) => {
@@ -108,12 +109,12 @@ function ceiled(n: Node, shape: readonly number[], { window, strides, dilation, 
   });
 }
 
-/** Windows of a padded tensor: (n, channels, places..., window...). */
+/** The windows of a padded tensor: (n, channels, places..., window...). */
 function windowed(x: Tensor, { window, strides, dilation }: Windows): Tensor {
   const axes = window.length;
   let t = x;
   window.forEach((size, i) => {
-    // Places so far stand at their axis, with the window behind it; it is moved to the end.
+    // sn.windows puts the window axis behind the axis of its places; it is moved to the end.
     t = sn.moveaxis(sn.windows(t, i + 2, size, { step: strides[i]!, dilation: dilation[i]! }), i + 3, t.ndim);
   });
   return axes ? t : x;
@@ -123,7 +124,7 @@ const windowAxes = (axes: number): number[] => Array.from({ length: axes }, (_, 
 
 const aroundAll = (padding: Pairs): Pairs => [[0, 0], [0, 0], ...padding];
 
-/** Where among x the largest element of each window is. */
+/** The flat index in x of the largest element of each window. */
 function argmaxPlaces(n: Node, x: Value, w: Windows, places: Pairs): Tensor {
   const { axes, window } = w;
   const spatial = x.shape.slice(2);
@@ -158,7 +159,8 @@ const maxPool: Op = {
   },
 };
 
-/** Sums of windows over how many elements each has: with padding those of it that pads name. */
+/** The sum of each window divided by the number of its elements. With count_include_pad, elements of explicit padding count
+ *  too, but not those that ceil_mode adds. */
 const averagePool: Op = {
   since: 1,
   run: (n, x) => {
@@ -193,7 +195,7 @@ const globalLpPool: Op = {
   run: (n, x) => sn.norm(x!.t, { ord: n.int('p', 2), axis: x!.shape.map((_, i) => i).slice(2), keepdims: true }),
 };
 
-/** Puts elements back to where MaxPool took them from. */
+/** Puts each element back to the index that MaxPool took it from. */
 const maxUnpool: Op = {
   since: 9,
   run: (n, x, places, wanted) => {
@@ -208,7 +210,7 @@ const maxUnpool: Op = {
   forms: [2],
 };
 
-/** Columns of windows added up to the image that they are of. */
+/** Adds columns, each a flattened window, up to the image that the windows are of. */
 const col2Im: Op = {
   since: 18,
   run: (n, x, image, block) => {
@@ -233,7 +235,7 @@ const col2Im: Op = {
   forms: [1, 2],
 };
 
-/** A causal convolution of each channel by itself, which goes on from where the last call ended. */
+/** A causal convolution of each channel on its own, which continues where the last call ended: its state is the last inputs. */
 const causalConv: Op = {
   since: 27,
   run: (n, x, w, b, past) => {

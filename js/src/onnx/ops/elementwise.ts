@@ -1,4 +1,4 @@
-// Ops on one element after the other, and conversions between types.
+// Elementwise ops, and conversions between types.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -15,7 +15,7 @@ const op = (since: number, run: Op['run'], forms?: readonly number[]): Op => (fo
 /** y = f(x), of the type of x. */
 const map = (f: Function1, since = 1): Op => op(since, (n, x) => f(x!.t, n));
 
-/** Of whole numbers of 16 bits, which wider ones hold: their lowest bits, as such numbers wrap. */
+/** Wraps the results of an integer type that is narrower than the int32 that holds it. */
 export function wrapped(type: number, t: Tensor): Tensor {
   if (!isIntegerType(type) || t.dtype !== 'int32') return t;
   const [least, most] = rangeOf(type);
@@ -23,7 +23,7 @@ export function wrapped(type: number, t: Tensor): Tensor {
   return least === 0 ? sn.bitwiseAnd(t, most) : sn.sub(sn.bitwiseAnd(sn.sub(t, least), most - least), -least);
 }
 
-/** Before opset 7 y has axes from the given one of x on, and broadcasts only where the file says so. */
+/** y, shaped to broadcast with x. Before opset 7 it may have the axes of x from `axis` on, if the file says so. */
 function second(n: Node, x: Value, y: Value): Tensor {
   if (!n.flag('broadcast') || !n.has('axis')) return y.t;
   const axis = (n.int('axis') + x.rank) % x.rank;
@@ -38,7 +38,7 @@ const variadic = (f: (x: Tensor, y: Tensor) => Tensor, end: (sum: Tensor, count:
 
 const isWhole = (t: Tensor): boolean => !sn.internals.isFloat(t.dtype);
 
-/** A quotient of whole numbers, without what is behind the point. */
+/** The quotient of whole numbers is truncated. */
 const div: Function2 = (x, y) => (isWhole(x) ? sn.trunc(sn.div(sn.astype(x, 'float64'), sn.astype(y, 'float64'))).astype('int32') : sn.div(x, y));
 
 const mod: Function2 = (x, y, n) => (n.flag('fmod') ? sn.mul(sn.sign(x), sn.mod(sn.abs(x), sn.abs(y))) : sn.mod(x, y));
@@ -46,7 +46,7 @@ const mod: Function2 = (x, y, n) => (n.flag('fmod') ? sn.mul(sn.sign(x), sn.mod(
 /** x to the power of y, in the type of x. */
 const pow: Function2 = (x, y) => (isWhole(x) && !isWhole(y) ? sn.pow(sn.astype(x, 'float64'), sn.astype(y, 'float64')) : sn.pow(x, y));
 
-/** A square has no exponent that is learnt: its derivative would be NaN below 0. */
+/** A square is not pow with a learnable exponent 2: the derivative for the exponent would be NaN below 0. */
 const power: Op = {
   since: 1,
   run: (n, x, y) => (y!.host && y!.size === 1 && y!.rank <= x!.rank && y!.numbers[0] === 2 ? wrapped(x!.type, sn.square(x!.t)) : binary(pow).run(n, x!, y!)),
@@ -81,7 +81,7 @@ const equal: Op = op(1, (n, x, y) => {
   return made(BOOL, sn.equal(numbered(x!).t, numbered(y!).t));
 });
 
-/** Slope of PReLU: it broadcasts from the front axes where it has one for each channel of old files. */
+/** PReLU. The slope broadcasts like the second operand of other ops. */
 const prelu: Function2 = (x, slope) => sn.where(sn.less(x, 0), sn.mul(x, slope), x);
 
 const gelu: Function1 = (x, n) => sn.gelu(x, { approximate: n.text('approximate') === 'tanh' });

@@ -1,4 +1,4 @@
-// Products of matrices, and what is made of them.
+// Matrix products, and the determinant.
 
 import * as sn from '../../index.js';
 import type { Op } from '../plan.js';
@@ -17,7 +17,7 @@ const gemm: Op = {
   },
 };
 
-/** The determinant by elimination, the largest element of a column as its pivot. */
+/** The determinant, by elimination with the largest element of a column as the pivot. */
 const det: Op = {
   since: 11,
   run: (_, x) => {
@@ -30,7 +30,7 @@ const det: Op = {
       const row = sn.takeAlongAxis(rest, sn.broadcastTo(pivot, [rest.shape[0]!, 1, left]), { axis: 1 });
       const isFirst = sn.equal(sn.iota([1, left, 1], 1), 0);
       const first = sn.slice(rest, [0, 0, 0], [-1, 1, left]);
-      // The pivot's row goes to the front; what was there goes to its place.
+      // Swaps the pivot's row with the first row.
       const isPivot = sn.equal(sn.iota([1, left, 1], 1), pivot);
       const swapped = sn.where(isFirst, row, sn.where(isPivot, first, rest));
       const head = sn.slice(row, [0, 0, 0], [-1, 1, 1]);

@@ -1,11 +1,11 @@
-// Losses of classes: scores (n, classes, ...), labels (n, ...).
+// Losses for classification: scores (n, classes, ...), labels (n, ...).
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Node, Op } from '../plan.js';
 import type { Value } from '../value.js';
 
-/** The loss of logarithms of probabilities, as the reduction of the node has it. */
+/** The loss from log probabilities, reduced as the node says. */
 function negativeLogLikelihood(n: Node, logs: Tensor, labels: Value, weight: Value | undefined): Tensor {
   const ignored = n.has('ignore_index') ? sn.equal(labels.t, n.int('ignore_index')) : null;
   const label = ignored ? sn.where(ignored, 0, labels.t) : labels.t;

@@ -49,7 +49,7 @@ const rmsNorm: Op = {
   },
 };
 
-/** Before opset 21 weight and bias have an element per group. */
+/** Before opset 21, weight and bias have one element per group. */
 const groupNorm: Op = {
   since: 18,
   run: (n, x, weight, bias) => {
@@ -70,7 +70,7 @@ const meanVariance: Op = {
   },
 };
 
-/** Local response normalization: over neighbouring channels. */
+/** Local response normalization, over neighbouring channels. */
 const lrn: Op = {
   since: 1,
   run: (n, x) => {
@@ -83,7 +83,7 @@ const lrn: Op = {
   },
 };
 
-/** Nothing is dropped unless in training, by a draw that the seed decides. */
+/** Drops elements only in training mode. The seed decides which. */
 const dropout: Op = {
   since: 1,
   run: (n, x, ratio, training) => {

@@ -1,4 +1,4 @@
-// Numbers of few bits with scales, and products of them: whole numbers add up exactly in int32.
+// Numbers of few bits with scales, and products of them, whose sums are exact in int32.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -10,7 +10,7 @@ import { toSmallFloat } from './cast.js';
 import { convolved, perChannel } from './convolution.js';
 import { axisOf } from './shape.js';
 
-/** A scale or a zero point as it meets x: one, one for each place of an axis, or one for each block along it. */
+/** A scale or zero point in a shape that broadcasts with x: one in all, one per index of an axis, or one per block along it. */
 function spread(n: Node, t: Tensor, x: Value): Tensor {
   if (t.size === 1) return sn.reshape(t, []);
   const axis = axisOf(n.int('axis', 1), x.rank);
@@ -21,13 +21,13 @@ function spread(n: Node, t: Tensor, x: Value): Tensor {
   return sn.slice(whole, whole.shape.map(() => 0), x.shape);
 }
 
-/** Numbers to the nearest of a type, those beyond it to its ends. */
+/** Rounds numbers to whole ones, and clamps them to the range of a type. */
 function saturated(t: Tensor, type: number): Tensor {
   const [least, most] = rangeOf(type);
   return sn.clip(sn.round(t), least, most);
 }
 
-/** x over its scale, in a type of few bits. */
+/** x divided by its scale, as a type of few bits. */
 function quantized(n: Node, x: Value, scale: Tensor, zero: Tensor | null, type: number): Value {
   const wide = x.t.dtype === 'float64' ? x.t : x.t.astype('float32');
   const ratio = sn.div(wide, spread(n, scale.astype(wide.dtype), x));
@@ -54,7 +54,7 @@ const dequantizeLinear: Op = {
   },
 };
 
-/** The scale and the zero point follow from the least and the most of x. */
+/** Scale and zero point follow from the minimum and maximum of x. */
 const dynamicQuantizeLinear: Op = {
   since: 11,
   run: (_, x) => {
@@ -67,27 +67,27 @@ const dynamicQuantizeLinear: Op = {
   },
 };
 
-/** Whole numbers less their zero point, in float32. One that is known to be 0 leaves them where they are: packing reads them as
- *  they lie. */
+/** Whole numbers minus their zero point, in float32. A zero point known to be 0 adds no op, so packing reads the numbers in
+ *  place. */
 function whole(x: Value, zero: Value | undefined, shape: (zero: Tensor) => Tensor = (t) => t): Tensor {
   const t = x.t.astype('float32');
   if (!zero || (zero.host && zero.numbers.every((z) => z === 0))) return t;
   return sn.sub(t, shape(zero.t).astype('float32'));
 }
 
-/** A factor of a product as numbers of 8 bits. */
+/** An operand of a product, as numbers of 8 bits. */
 interface Bytes {
   t: Tensor;
-  /** What they are counted from; null: 0. */
+  /** The zero point; null: 0. */
   zero: Tensor | null;
 }
 
-/** One for each row of the left, as it meets a product with rows. */
+/** A value per row of the left operand, in a shape that broadcasts with the product's rows. */
 const byRows = (t: Tensor): Tensor => (t.ndim === 1 && t.size > 1 ? sn.reshape(t, [-1, 1]) : t);
 
 /**
- * The left factor of a product is uint8 and the right one int8, which machines multiply: those of the other sign move by 128,
- * with their zero point. Of weights this, and their sums, are computed once for a program.
+ * An operand as the type that machines multiply: uint8 on the left, int8 on the right. Numbers of the other signedness are
+ * shifted by 128, together with their zero point. For weights this, and their sums, are computed once per program.
  */
 function inBytes(x: Value, zero: Value | undefined, type: number): Bytes {
   const move = x.type === type ? 0 : type === UINT8 ? 128 : -128;
@@ -97,7 +97,7 @@ function inBytes(x: Value, zero: Value | undefined, type: number): Bytes {
   return { t: moved(x.t).astype(dtypeOf(type)), zero: from };
 }
 
-/** Sums of products, each number less its zero point: (a - p)(b - q) = ab - pb - q(a - p). */
+/** A matrix product in which each number is taken minus its zero point: (a - p)(b - q) = ab - pb - q(a - p). */
 function product(a: Value, aZero: Value | undefined, b: Value, bZero: Value | undefined): Tensor {
   const [left, right] = [inBytes(a, aZero, UINT8), inBytes(b, bZero, INT8)];
   const [x, y] = [left.t.astype('int32'), right.t.astype('int32')];
@@ -109,22 +109,22 @@ function product(a: Value, aZero: Value | undefined, b: Value, bZero: Value | un
   return sn.sub(sum, sn.mul(p ? sn.sub(rows, sn.mul(p, a.shape[a.rank - 1]!)) : rows, right.zero));
 }
 
-/** So many products of numbers of 8 bits float32 adds up exactly. */
+/** The most products of 8-bit numbers that float32 sums exactly. */
 const EXACT = Math.floor(2 ** 24 / 255 ** 2);
 
-/** A convolution of whole numbers, in int32 where a sum may be too large. */
+/** A convolution of whole numbers: in float32 where that is exact, otherwise in int32. */
 function convolvedWhole(n: Node, x: Tensor, w: Tensor): Tensor {
   const dtype = countOf(w.shape.slice(1)) <= EXACT ? 'float32' : 'int32';
   return convolved(n, x.astype(dtype), w.astype(dtype)).astype('int32');
 }
 
-/** Sums of products as numbers of the result's scale. */
+/** Scales sums of products to the result's scale and zero point. */
 function requantized(sum: Tensor, factor: Tensor, zero: Value): Value {
   const y = sn.add(sn.round(sn.mul(sum.astype('float32'), factor)), zero.t.astype('float32'));
   return made(zero.type, saturated(y, zero.type).astype(dtypeOf(zero.type)));
 }
 
-/** One for each filter. */
+/** A value per filter, in a shape that broadcasts with the filters. */
 const byFilters = (t: Tensor, rank: number): Tensor => (t.size > 1 ? sn.reshape(t, [-1, ...new Array<number>(rank - 1).fill(1)]) : t);
 
 const matMulInteger: Op = {

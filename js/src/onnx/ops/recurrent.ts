@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: a scan over the times, in each direction; what the input gives to the gates is one product before it.
+// RNN, GRU and LSTM: one scan over time per direction. What the input contributes to the gates is one product before the scan.
 
 import * as sn from '../../index.js';
 import { UnsupportedError, type Tensor } from '../../index.js';
@@ -7,7 +7,7 @@ import type { Value } from '../value.js';
 
 type Activation = (x: Tensor) => Tensor;
 
-/** An activation by its name; alpha and beta give its next parameters, or what they are otherwise. */
+/** An activation by name. alpha and beta return its next parameter, or the default they are given. */
 function activation(n: Node, name: string, alpha: (otherwise: number) => number, beta: (otherwise: number) => number): Activation {
   switch (name.toLowerCase()) {
     case 'sigmoid':
@@ -49,7 +49,7 @@ function activation(n: Node, name: string, alpha: (otherwise: number) => number,
   }
 }
 
-/** The activations of each direction; their parameters are handed out in order, through all directions. */
+/** The activations of each direction. Their parameters are one list, used in order through all directions. */
 function activationsOf(n: Node, names: readonly string[], directions: number): Activation[][] {
   const given = n.texts('activations');
   const chosen = given?.length ? given : Array.from({ length: directions }, () => names).flat();
@@ -62,23 +62,23 @@ function activationsOf(n: Node, names: readonly string[], directions: number): A
   return Array.from({ length: directions }, (_, d) => all.slice(d * names.length, (d + 1) * names.length));
 }
 
-/** The weights of one direction. */
+/** The weights and activations of one direction. */
 interface Cell {
   size: number;
   recurrent: Tensor;
-  /** Of the recurrent part; null: none. */
+  /** The bias of the recurrent part; null: none. */
   bias: Tensor | null;
   peepholes: Tensor | null;
   f: Activation[];
   clip: Activation;
 }
 
-/** The states after a time, the first of which is the output; x is what the input gives to the gates. */
+/** One time step: returns the new states, the first of which is the output. x: what the input contributes to the gates. */
 type Round = (n: Node, cell: Cell, x: Tensor, states: readonly Tensor[]) => Tensor[];
 
 const gate = (t: Tensor, size: number, k: number): Tensor => sn.slice(t, [...t.shape.slice(1).map(() => 0), k * size], [...t.shape.slice(0, -1), size]);
 
-/** h R^T + b for all gates. */
+/** h R^T + b for all gates: what the state contributes. */
 function fromState({ recurrent, bias }: Cell, h: Tensor): Tensor {
   const product = sn.matmul(h, sn.transpose(recurrent));
   return bias ? sn.add(product, bias) : product;
@@ -118,7 +118,7 @@ const KINDS = {
   LSTM: { round: lstm, gates: 4, states: 2, names: ['Sigmoid', 'Tanh', 'Tanh'] },
 } as const;
 
-/** Row i of the directions. */
+/** The part of x for direction i, without that axis. */
 const ofDirection = (x: Value, i: number): Tensor => sn.squeeze(sn.slice(x.t, [i, ...x.shape.slice(1).map(() => 0)], [1, ...x.shape.slice(1)]), 0);
 
 const recurrent = (kind: keyof typeof KINDS): Op => ({

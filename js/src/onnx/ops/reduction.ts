@@ -1,4 +1,4 @@
-// Ops along axes: reductions, running sums, order, softmax.
+// Ops along axes: reductions, cumulative sums, sorting, softmax.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -13,7 +13,7 @@ interface Axes {
   keepdims: boolean;
 }
 
-/** The axes of a reduction; null: none, the op does nothing. */
+/** The axes of a reduction; null if the op does nothing. */
 function reducedAxes(n: Node, x: Value, given: Value | undefined): Axes | null {
   const axes = given ? given.numbers : n.ints('axes');
   const keepdims = n.flag('keepdims', true);
@@ -23,7 +23,7 @@ function reducedAxes(n: Node, x: Value, given: Value | undefined): Axes | null {
 
 type Reduce = (x: Tensor, axes: Axes) => Tensor;
 
-/** before is what becomes of each element even where nothing is reduced; after, of the result. */
+/** before applies to each element, even if nothing is reduced; after applies to the result. */
 const reduce = (f: Reduce, before: (x: Tensor) => Tensor = (x) => x, after: (x: Tensor) => Tensor = (x) => x): Op => ({
   since: 1,
   run: (n, x, given) => {
@@ -34,7 +34,7 @@ const reduce = (f: Reduce, before: (x: Tensor) => Tensor = (x) => x, after: (x: 
   forms: [1],
 });
 
-/** Of no elements the largest is the least that there is. */
+/** A maximum or minimum. If there are no elements, the result is the identity of the operation. */
 const extreme =
   (f: Reduce, least: number): Reduce =>
   (x, axes) => {
@@ -43,7 +43,7 @@ const extreme =
     return sn.full(shape, sn.internals.isFloat(x.dtype) ? least : least > 0 ? 0x7fffffff : -0x80000000, { dtype: x.dtype });
   };
 
-/** logsumexp where something is added up. */
+/** reduce calls this only if there are axes; without axes the result is x itself. */
 const logSumExp: Reduce = (x, axes) => sn.logsumexp(x, axes);
 
 const argument =
@@ -63,7 +63,7 @@ const running = (f: typeof sn.cumsum): Op => ({
   forms: [1],
 });
 
-/** Before opset 13 all axes from the given one on are one. */
+/** Before opset 13 the axes from the given one on are treated as a single axis. */
 const overAxis = (f: (x: Tensor, axis: number) => Tensor): Op => ({
   since: 1,
   run: (n, x) => {
@@ -74,7 +74,7 @@ const overAxis = (f: (x: Tensor, axis: number) => Tensor): Op => ({
   },
 });
 
-/** 1 at the first largest element. */
+/** 1 at the first largest element, 0 elsewhere. */
 function hardmax(x: Tensor, axis: number): Tensor {
   const at = sn.argmax(x, { axis, keepdims: true });
   return sn.equal(sn.iota(x.shape.map((size, i) => (i === axis ? size : 1)), axis), at).astype(x.dtype);
@@ -92,7 +92,7 @@ const topK: Op = {
   forms: [1],
 };
 
-/** A power of elements, and the same root of their sum. */
+/** Divides by the p-norm along an axis; 0 where the norm is 0. */
 const lpNormalization: Op = {
   since: 1,
   run: (n, x) => {

@@ -1,5 +1,4 @@
-// Sampling: Resize and Upsample, whose places and weights are known with the shapes; GridSample and its kind, whose places are
-// computed.
+// Sampling. The places and weights of Resize and Upsample follow from shapes; those of GridSample and the like are computed.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -8,26 +7,26 @@ import { isFloatType } from '../types.js';
 import { made, type Value } from '../value.js';
 import { axisOf } from './shape.js';
 
-/** Places along an axis that are computed in JavaScript. */
+/** The most places along an axis for which taps are computed in JavaScript. */
 const MOST_PLACES = 1 << 20;
 
 /** How one axis is sampled. */
 interface Axis {
-  /** Sizes before and after. */
+  /** Sizes of the axis before and after. */
   from: number;
   to: number;
   scale: number;
-  /** The part of the axis for tf_crop_and_resize. */
+  /** The part of the axis that tf_crop_and_resize samples, as fractions. */
   crop: readonly [number, number];
 }
 
-/** Elements of x that an element of the result is made of. */
+/** The elements of x, and their weights, that one element of the result is computed from. */
 interface Taps {
   places: number[];
   weights: number[];
 }
 
-/** Where an element of the result lies among those of x. */
+/** The coordinate in x, with a fraction, of an element of the result. */
 function origin(mode: string, at: number, { from, to, scale, crop }: Axis): number {
   const centre = (at + 0.5) / scale - 0.5;
   switch (mode) {
@@ -56,7 +55,7 @@ function nearest(mode: string, at: number): number {
 
 const triangle = (d: number): number => Math.max(1 - Math.abs(d), 0);
 
-/** The kernel of Keys, with its parameter. */
+/** The cubic convolution kernel of Keys, with its parameter a. */
 function cubic(d: number, a: number): number {
   const x = Math.abs(d);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -80,7 +79,7 @@ function tapsOf(n: Node, mode: string, at: number, axis: Axis): Taps {
 const column = (values: readonly number[], rank: number, axis: number): Tensor =>
   sn.tensor(Float32Array.from(values), { shape: Array.from({ length: rank }, (_, i) => (i === axis ? values.length : 1)) });
 
-/** x sampled along one axis. */
+/** Samples x along one axis. */
 function sampled(n: Node, x: Tensor, mode: string, place: number, axis: Axis): Tensor {
   const how = n.text('coordinate_transformation_mode', n.opset < 11 ? 'asymmetric' : 'half_pixel');
   if (!(axis.to >= 0 && axis.to <= MOST_PLACES)) throw n.fail(`an axis of ${axis.to} elements`);
@@ -99,7 +98,7 @@ function sampled(n: Node, x: Tensor, mode: string, place: number, axis: Axis): T
   return sn.where(sn.greater(inside, 0), y!, n.float('extrapolation_value'));
 }
 
-/** The sizes and scales of the axes that are given. */
+/** The sizes and scales of the axes to be resized. */
 function targets(n: Node, lengths: readonly number[], scales: number[] | undefined, sizes: number[] | undefined): Axis[] {
   const crop: readonly [number, number] = [0, 1];
   if (!sizes?.length) return lengths.map((from, i) => ({ from, to: Math.floor(from * scales![i]! + 1e-6), scale: scales![i]!, crop }));
@@ -141,7 +140,7 @@ const upsample: Op = {
   forms: [1],
 };
 
-/** Places beyond the ends come back from them: at the centres of the first and last elements, or at their outer edges. */
+/** Reflects coordinates beyond the ends: at the centres of the first and last elements (aligned), or at their outer edges. */
 function reflected(at: Tensor, length: number, aligned: boolean): Tensor {
   if (length === 1 && aligned) return sn.zerosLike(at);
   const [least, span] = aligned ? [0, length - 1] : [-0.5, length];
@@ -149,7 +148,8 @@ function reflected(at: Tensor, length: number, aligned: boolean): Tensor {
   return sn.add(sn.minimum(back, sn.sub(2 * span, back)), least);
 }
 
-/** The elements of x (n, c, spatial...) at whole places (n, m) of each axis; 0 outside where padding is so. */
+/** The elements of x (n, c, spatial...) at whole coordinates (n, m), given per axis. With padding 'zeros' those outside are
+ *  0. */
 function fetched(x: Tensor, places: readonly Tensor[], padding: string, aligned: boolean): Tensor {
   const spatial = x.shape.slice(2);
   let flat: Tensor | null = null;
@@ -168,7 +168,8 @@ function fetched(x: Tensor, places: readonly Tensor[], padding: string, aligned:
   return padding === 'zeros' ? sn.where(sn.expandDims(inside!, 1), found, 0) : found;
 }
 
-/** Weights of the elements from before a place on; how far before. */
+/** The weights of a coordinate's neighbours along an axis. first: the offset of the first neighbour from the rounded
+ *  coordinate. */
 function weightsOf(mode: string, ratio: Tensor): { first: number; weights: Tensor[] } {
   if (mode === 'nearest') return { first: 0, weights: [sn.onesLike(ratio)] };
   if (mode === 'linear') return { first: 0, weights: [sn.sub(1, ratio), ratio] };
@@ -178,7 +179,7 @@ function weightsOf(mode: string, ratio: Tensor): { first: number; weights: Tenso
   return { first: -1, weights: [far(sn.add(ratio, 1)), near(ratio), near(sn.sub(1, ratio)), far(sn.sub(2, ratio))] };
 }
 
-/** Samples x (n, c, spatial...) at places (n, m) of each axis; join: what becomes of the weighted neighbours of a place. */
+/** Samples x (n, c, spatial...) at coordinates (n, m), given per axis. join: combines the weighted neighbours. */
 function sampledAt(x: Tensor, places: readonly Tensor[], mode: string, padding: string, aligned: boolean, join: (a: Tensor, b: Tensor) => Tensor = sn.add): Tensor {
   const spatial = x.shape.slice(2);
   const bounded = places.map((at, i) => {
@@ -219,7 +220,7 @@ const gridSample: Op = {
   },
 };
 
-/** The points that matrices turn those of a grid from -1 to 1 into. */
+/** The coordinates that matrices theta map a grid over -1 to 1 to. */
 const affineGrid: Op = {
   since: 20,
   run: (n, theta, size) => {
@@ -237,7 +238,7 @@ const affineGrid: Op = {
   forms: [1],
 };
 
-/** Max or mean of regions of pictures, sampled between the elements. */
+/** The maximum or mean of regions of images, sampled between the elements. */
 const roiAlign: Op = {
   since: 10,
   run: (n, x, rois, pictures) => {

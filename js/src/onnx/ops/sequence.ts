@@ -1,4 +1,4 @@
-// Sequences and optionals, and ops whose results have as many elements as the values say.
+// Sequences and optionals, and ops whose results have a size that depends on values.
 
 import * as sn from '../../index.js';
 import type { Node, Op } from '../plan.js';
@@ -48,7 +48,7 @@ const concatFromSequence: Op = {
   },
 };
 
-/** Boxes with the best scores that do not lie on each other. */
+/** The boxes with the best scores that do not overlap better ones by more than the threshold. */
 const nonMaxSuppression: Op = {
   since: 10,
   run: (n, boxes, scores, most, overlap, least) => {
@@ -86,7 +86,7 @@ const nonMaxSuppression: Op = {
   },
 };
 
-/** Different elements, or different rows along an axis. */
+/** The distinct elements, or the distinct slices along an axis. */
 const unique: Op = {
   since: 11,
   run: (n, x) => {

@@ -1,4 +1,4 @@
-// Ops that move elements, choose some, or make constants of a shape.
+// Ops that rearrange or select elements, or make constants of a shape.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -12,7 +12,7 @@ const op = (since: number, run: Op['run'], forms?: readonly number[]): Op => (fo
 
 export const axisOf = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
 
-/** Moves elements of texts as it moves those of a tensor: by their numbers. */
+/** Applies f to any value. Texts are rearranged through a tensor of their indices. */
 export function moved(x: Value, f: (t: Tensor) => Tensor): Value {
   if (x.type !== STRING) return made(x.type, f(x.t));
   const { texts } = x;
@@ -34,7 +34,7 @@ const squeeze: Op = op(
   [1],
 );
 
-/** The parts of a shape that Shape gives. */
+/** The dimensions that Shape returns: those from start to end. */
 const shape: Op = op(1, (n, x) => {
   const { rank } = x!;
   const clamp = (at: number): number => Math.min(Math.max(axisOf(at, rank), 0), rank);
@@ -65,7 +65,7 @@ const split: Op = op(
   [1],
 );
 
-/** Values of one type, texts among them, one after the other. */
+/** Concatenates values of one type, which may be texts. */
 export function concatenated(x: readonly Value[], axis: number): Value {
   const at = axisOf(axis, x[0]!.rank);
   if (x[0]!.type !== STRING) return made(x[0]!.type, sn.concat(x.map((each) => each.t), { axis: at }));
@@ -82,12 +82,12 @@ export function concatenated(x: readonly Value[], axis: number): Value {
 
 const gather = (x: Tensor, indices: Tensor, axis: number): Tensor => sn.take(x, indices, { axis });
 
-/** Indices that count from the end as they count from the front. */
+/** Makes negative indices, which count from the end, count from the front. */
 const fromFront = (indices: Tensor, length: number): Tensor => sn.where(sn.less(indices, 0), sn.add(indices, length), indices);
 
 const gatherElements: Op = op(11, (n, x, indices) => {
   const axis = axisOf(n.int('axis'), x!.rank);
-  // Along the other axes x may be longer than the indices.
+  // x may be longer than the indices along the other axes.
   const cut = (t: Tensor): Tensor => sn.slice(t, t.shape.map(() => 0), t.shape.map((size, i) => (i === axis ? size : indices!.shape[i]!)));
   return moved(x!, (t) => sn.takeAlongAxis(cut(t), fromFront(indices!.t, t.shape[axis]!), { axis }));
 });
@@ -98,7 +98,7 @@ const gatherND: Op = op(11, (n, x, indices) => {
   return moved(x!, (t) => sn.gatherNd(t, withBatch(indices!.t, lead)));
 });
 
-/** Indices (batch..., axes) with those of the batch axes in front. */
+/** Indices (batch..., axes) with the indices of the batch axes put in front. */
 function withBatch(indices: Tensor, lead: readonly number[]): Tensor {
   if (lead.length === 0) return indices;
   const shapeOf = [...indices.shape.slice(0, -1), 1];
@@ -112,7 +112,7 @@ const modeOf = (n: Node): Mode => {
   return mode === 'none' ? 'set' : (mode as Mode);
 };
 
-/** x with updates of its own rank at indices along one axis. */
+/** x with updates of the same rank written at indices along one axis. */
 function scatteredElements(x: Tensor, indices: Tensor, updates: Tensor, axis: number, mode: Mode): Tensor {
   const at = axisOf(axis, x.ndim);
   const along = fromFront(indices, x.shape[at]!);
@@ -144,7 +144,7 @@ const pad: Op = op(
   [1, 2, 3],
 );
 
-/** New elements around a tensor; widths below 0 cut off. */
+/** Pads a tensor; negative widths cut off. */
 export function padded(x: Tensor, pairs: readonly (readonly [number, number])[], mode: string, value = 0): Tensor {
   const begin = pairs.map(([before]) => Math.max(-before, 0));
   const size = x.shape.map((length, i) => length - begin[i]! - Math.max(-pairs[i]![1], 0));
@@ -187,7 +187,7 @@ const constant: Op = op(1, (n) => {
   return known(found[0], [found[1]!.length], found[1]!);
 });
 
-/** Blocks of space to channels. */
+/** Moves channels into blocks of space. */
 const depthToSpace: Op = op(1, (n, x) => {
   const size = n.int('blocksize');
   const [batch, channels, height, width] = x!.shape as [number, number, number, number];
@@ -247,7 +247,7 @@ const trilu: Op = op(
   [1],
 );
 
-/** The elements of each example up to its length in reverse order. */
+/** Reverses the elements of each example up to its length. */
 const reverseSequence: Op = op(10, (n, x, lengths) => {
   const [time, batch] = [n.int('time_axis'), n.int('batch_axis', 1)];
   const shapeOf = (axis: number): number[] => x!.shape.map((size, i) => (i === axis ? size : 1));
@@ -272,7 +272,7 @@ const centerCropPad: Op = op(
   [1],
 );
 
-/** Which elements are not 0: known only as the values are. */
+/** The indices of elements that are not 0. Their count depends on values. */
 const nonZero: Op = op(9, (_, x) => {
   const strides = stridesOf(x!.shape);
   const places = [...x!.numbers.keys()].filter((i) => x!.numbers[i] !== 0);
@@ -285,7 +285,7 @@ const compress: Op = op(9, (n, x, condition) => {
   return moved(x!, (t) => (n.has('axis') ? sn.take(t, chosen, { axis: axisOf(n.int('axis'), t.ndim) }) : sn.take(sn.reshape(t, [-1]), chosen, { axis: 0 })));
 });
 
-/** A cache with new rows of each example at places of its own. */
+/** A cache with new rows written for each example, at positions of its own. */
 const tensorScatter: Op = op(24, (n, past, update, places) => {
   const axis = axisOf(n.int('axis', -2), past!.rank);
   const [length, count] = [past!.shape[axis]!, update!.shape[axis]!];

@@ -1,4 +1,4 @@
-// Fourier transforms and windows: products with matrices of cosines and sines, which are known with the lengths.
+// Fourier transforms and windows: products with matrices of cosines and sines, which follow from the lengths.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,13 +7,13 @@ import { dtypeOf, FLOAT } from '../types.js';
 import { made } from '../value.js';
 import { axisOf } from './shape.js';
 
-/** Cosines or sines of all products of places and frequencies, (length, count). */
+/** Cosines or sines for all products of places and frequencies: (length, count). */
 function waves(f: (angle: number) => number, length: number, count: number, dtype: 'float32' | 'float64'): Tensor {
   const values = Float64Array.from({ length: length * count }, (_, i) => f((2 * Math.PI * ((Math.floor(i / count) * (i % count)) % length)) / length));
   return sn.tensor(values, { shape: [length, count] }).astype(dtype);
 }
 
-/** Of length elements of the axis before the last, which has the real and imaginary parts, to count frequencies. */
+/** Transforms the last axis from length elements, given as real and imaginary parts, to count frequencies. */
 function transformed(real: Tensor, imaginary: Tensor | null, length: number, count: number, isInverse: boolean): [Tensor, Tensor] {
   const dtype = real.dtype === 'float64' ? 'float64' : 'float32';
   const [cosines, sines] = [waves(Math.cos, length, count, dtype), waves(Math.sin, length, count, dtype)];
@@ -24,7 +24,7 @@ function transformed(real: Tensor, imaginary: Tensor | null, length: number, cou
   return [sn.sub(re, sn.mul(sn.matmul(imaginary, sines), sign)), sn.add(im, sn.matmul(imaginary, cosines))];
 }
 
-/** The first length elements, zeros behind them where there are fewer. */
+/** The first length elements along the last axis, padded with zeros if there are fewer. */
 function fitted(t: Tensor, length: number): Tensor {
   const have = t.shape.at(-1)!;
   if (have > length) return sn.slice(t, t.shape.map(() => 0), [...t.shape.slice(0, -1), length]);
@@ -43,7 +43,7 @@ const dft: Op = {
     const length = given ? Number(given.elements[0]) : toReal ? 2 * (have - 1) : have;
     let [real, imaginary] = [part(0), x!.shape[last] === 2 ? part(1) : null];
     if (toReal) {
-      // The frequencies that are left out are the conjugates of the others.
+      // The missing frequencies are the conjugates of the others.
       const half = Math.floor(length / 2) + 1;
       const [a, b] = [fitted(real, half), fitted(imaginary ?? sn.zerosLike(real), half)];
       const back = sn.tensor(Int32Array.from({ length: length - half }, (_, i) => length - half - i));
@@ -60,7 +60,7 @@ const dft: Op = {
   forms: [1, 2],
 };
 
-/** A sum of cosines of the places of a window. */
+/** A window: a sum of cosines. */
 const window = (...terms: readonly number[]): Op => ({
   since: 17,
   run: (n, size) => {
@@ -86,7 +86,7 @@ const stft: Op = {
   forms: [1, 3],
 };
 
-/** The matrix that sums the frequencies of a spectrum into bands that are even to the ear. */
+/** The matrix that sums the frequencies of a spectrum into bands that the ear hears as equally wide. */
 const melWeightMatrix: Op = {
   since: 17,
   run: (n, ...x) => {

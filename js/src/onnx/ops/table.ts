@@ -1,4 +1,4 @@
-// All ops, by their names; those of other domains than ONNX's own with the domain in front.
+// All ops by name; those outside ONNX's own domain start with their domain.
 
 import type { OpTable } from '../plan.js';
 import { ATTENTION } from './attention.js';

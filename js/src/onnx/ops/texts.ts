@@ -1,4 +1,4 @@
-// Ops on texts, which are known wherever there are any, and the ops of ai.onnx.ml on texts and trees.
+// Ops on texts, which are always known elements, and ops of ai.onnx.ml on texts and trees.
 
 import * as sn from '../../index.js';
 import { broadcast, broadcastShape } from '../fold.js';
@@ -7,7 +7,7 @@ import type { Elements } from '../tensors.js';
 import { FLOAT, INT64, isFloatType, STRING } from '../types.js';
 import { known } from '../value.js';
 
-/** Leaves words out and changes the case of the others. */
+/** Drops stop words and changes the case of the others. */
 const stringNormalizer: Op = {
   since: 10,
   run: (n, x) => {
@@ -31,7 +31,7 @@ const stringConcat: Op = {
   },
 };
 
-/** At most so many cuts from the left, the rest in one piece. */
+/** Splits at most so many times from the left; the rest stays one piece. */
 function splitText(text: string, delimiter: string, most: number): string[] {
   if (delimiter) {
     const parts = text.split(delimiter);
@@ -58,7 +58,7 @@ const stringSplit: Op = {
   },
 };
 
-/** Counts of sequences of words. */
+/** Counts n-grams of words. */
 const tfIdfVectorizer: Op = {
   since: 9,
   run: (n, x) => {
@@ -108,7 +108,7 @@ const labelEncoder: Op = {
   },
 };
 
-/** The modes of a node of a tree, by their numbers: whether one of its members, or a test by <=, <, >=, >, ==, !=. */
+/** The tests of a tree's nodes, by mode: <=, <, >=, >, ==, !=. Mode 6 tests membership in a set instead. */
 const TESTS: readonly ((a: number, b: number) => boolean)[] = [
   (a, b) => a <= b,
   (a, b) => a < b,
@@ -118,7 +118,7 @@ const TESTS: readonly ((a: number, b: number) => boolean)[] = [
   (a, b) => a !== b,
 ];
 
-/** Trees of decisions, whose leaves add up. */
+/** Decision trees, whose leaf weights are aggregated. */
 const treeEnsemble: Op = {
   since: 5,
   run: (n, x) => {

@@ -1,4 +1,4 @@
-// Steps of optimizers, as ai.onnx.preview.training has them: for each parameter its gradient and its states.
+// Optimizer steps of ai.onnx.preview.training: each updates parameters by their gradients and states.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,7 +7,7 @@ import { made, type Value } from '../value.js';
 
 type Update = (n: Node, rate: Tensor, times: Tensor, x: Tensor, g: Tensor, states: readonly Tensor[]) => Tensor[];
 
-/** Inputs are the rate, the count of steps, and lists of parameters, of gradients, and of each state. */
+/** Inputs are the learning rate, the count of steps, then all parameters, all gradients, and all of each kind of state. */
 const optimizer = (states: number, f: Update): Op => ({
   since: 1,
   run: (n, rate, times, ...lists) => {
