@@ -1,8 +1,8 @@
-// A layer of gates with two inputs each, soft so that it can be trained.
+// A layer of gates with two inputs each, made soft so that it can be trained.
 //
-// Features come first: x is (inputs, ...any), the result (outputs, ...any). A wire is a row, and cells or examples lie one
-// beside the other, so that a gate is c0 + c1 a + c2 b + c3 a b over rows. The coefficients are made of the parameters
-// once a step (coefficients), the rows as often as is needed with them (run): an automaton runs its gates many times.
+// Features come first: x is (inputs, ...any), the result (outputs, ...any). Each wire is a row, with cells or examples side by
+// side, so that a gate is c0 + c1 a + c2 b + c3 a b over rows. The coefficients are computed from the parameters once per step
+// (coefficients), and may be used many times (run): an automaton runs its gates in every step of a grid.
 
 import * as sn from '../index.js';
 import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
@@ -16,50 +16,50 @@ export type GateForm = 'softmax' | 'table';
 export interface GatesOptions {
   inputs: number;
   outputs: number;
-  /** 'random' (default): pairs of inputs, each at most once, by the seed. Given: inputs a and b of every gate. Or learnt
-   *  among k inputs for each wire. */
+  /** 'random' (default): pairs of inputs, each at most once if possible, by the seed. Two arrays: the inputs a and b of
+   *  every gate. { candidates: k }: each wire is learnt among k inputs. */
   wires?: 'random' | readonly [ArrayLike<number>, ArrayLike<number>] | { candidates: number };
   /** Default 'softmax'. */
   form?: GateForm;
-  /** Of random wires. Default 0. */
+  /** Seed of random wires. Default 0. */
   seed?: number;
-  /** How sure fresh gates are to pass their first input on, as a logit. Default 10 of form softmax, 3 of form table. */
+  /** How strongly fresh gates tend to pass their first input on, as a logit. Default 10 for form 'softmax', 3 for 'table'. */
   residual?: number;
-  /** Soft gates compute hard values, and have the gradients of soft ones. Default false. */
+  /** Whether gates compute hard values in the forward pass, with the gradients of soft ones. Default false. */
   straightThrough?: boolean;
 }
 
 export interface HardOptions {
-  /** Each gate is the function that it is most, on bits. Default false. */
+  /** Whether each gate is its most likely function, on bits. Default false. */
   hard?: boolean;
 }
 
 export interface CoefficientOptions extends HardOptions {
-  /** How far values go from soft to hard ones, with the gradients of soft ones: from 0 to 1. Default: as the layer's option
-   *  says, 0 or 1. */
+  /** How far values are from soft (0) to hard (1); gradients are always those of soft ones. Default: 0 or 1, as the layer's
+   *  option says. */
   straightThrough?: number | Tensor;
 }
 
 export interface GateParams {
-  /** softmax: (outputs, 16), a logit per function. table: (outputs, 4), of which the sigmoid is the value at (0, 0), (0, 1),
-   *  (1, 0), (1, 1). */
+  /** softmax: (outputs, 16), a logit per function. table: (outputs, 4), the logits of the values at (0, 0), (0, 1), (1, 0),
+   *  (1, 1). */
   gates: Tensor;
-  /** Of learnt wires: (2 outputs, k), a logit per candidate, first those of inputs a. */
+  /** For learnt wires: (2 outputs, k), a logit per candidate; first the wires of inputs a, then those of inputs b. */
   wires?: Tensor;
 }
 
-/** What a layer computes with: made of its parameters once a step. */
+/** What a layer computes with: made from its parameters once per step. */
 export interface GateCoefficients {
   /** c0, c1, c2, c3, each (outputs, 1). */
   gates: Tensor[];
-  /** Shares of the candidates (2 outputs, k), or the inputs chosen, int32 (2 outputs). */
+  /** Shares of the candidates, float32 (2 outputs, k), or the chosen inputs, int32 (2 outputs). */
   wires?: Tensor;
 }
 
-/** A gate as data: its function, and the inputs a and b. */
+/** A gate as data: the number of its function, and its inputs a and b. */
 export type Gate = readonly [f: number, a: number, b: number];
 
-/** A layer of gates: a module that shows what extraction needs. */
+/** A layer of gates, as a module. It exposes what extraction needs. */
 export interface Gates {
   readonly inputs: number;
   readonly outputs: number;
@@ -68,7 +68,7 @@ export interface Gates {
   apply(params: GateParams, x: Tensor, options?: HardOptions): Tensor;
   coefficients(params: GateParams, options?: CoefficientOptions): GateCoefficients;
   run(coefficients: GateCoefficients, x: Tensor): Tensor;
-  /** The hard gates. */
+  /** The hard gates, one per output. */
   gatesOf(params: GateParams): Gate[];
 }
 
@@ -82,22 +82,22 @@ const SCHEMA: sn.internals.OptionSchema<GatesOptions> = {
   straightThrough: 'boolean',
 };
 
-/** What the logits of a gate that passes its first input on are multiples of, and how large they are by default. */
+/** For gates that pass their first input on: the direction of the logits, and by default their size. */
 const PASSING: Readonly<Record<GateForm, { logits: readonly number[]; residual: number }>> = {
   softmax: { logits: Array.from({ length: FUNCTIONS }, (_, f) => Number(f === PASS_A)), residual: 10 },
   table: { logits: [-1, -1, 1, 1], residual: 3 },
 };
 
-/** From four values of a table to coefficients. */
+/** The matrix from the four values of a table to coefficients. */
 const OF_TABLE = [0, 1, 2, 3].map((at) => coefficientsOf([0, 1, 2, 3].map((i) => Number(i === at)) as [number, number, number, number]));
 
-/** Gradients of soft, and values so far of the way to hard: 1 is all of it. */
+/** Values `share` of the way from soft to hard, with the gradients of soft. */
 function through(hard: Tensor, soft: Tensor, share: number | Tensor): Tensor {
   if (share === 1) return sn.stopGradient(hard).add(soft.sub(sn.stopGradient(soft)));
   return soft.add(sn.stopGradient(hard.sub(soft)).mul(share));
 }
 
-/** The truth tables as 0 and 1, or the functions as numbers, of which each gate is most. */
+/** The most likely truth table of each gate, as 0 and 1; or, for form softmax, the number of its most likely function. */
 const hardest = (form: GateForm, logits: Tensor): Tensor =>
   form === 'table' ? logits.greater(0).astype('float32') : logits.argmax({ axis: 1 });
 
@@ -112,11 +112,11 @@ function coefficientsFrom(form: GateForm, logits: Tensor, hard: boolean, straigh
 
 const fourOf = (list: readonly Tensor[]): [Tensor, Tensor, Tensor, Tensor] => list as [Tensor, Tensor, Tensor, Tensor];
 
-/** How a layer finds the inputs of its gates. */
+/** How a layer gets the inputs of its gates. */
 interface Wiring {
-  /** Logits of learnt wires. */
+  /** Initial logits of learnt wires. */
   init(key: Tensor): { wires?: Tensor };
-  /** What a step needs of them. */
+  /** The coefficients of learnt wires for a step. */
   made(params: GateParams, hard: boolean, straight: number | Tensor): { wires?: Tensor };
   /** Rows (inputs, cells) -> (outputs, cells). */
   run(coefficients: GateCoefficients, x: Tensor): Tensor;
@@ -134,7 +134,7 @@ function learntWiring(candidates: Int32Array, k: number): Wiring {
   const table = (): Tensor => sn.tensor(candidates, { shape: [count, k] });
   const chosen = (logits: Tensor): Tensor =>
     table().takeAlongAxis(logits.argmax({ axis: 1, keepdims: true }), { axis: 1 }).reshape([count]);
-  /** Inputs a, then inputs b: (2 outputs, cells). */
+  /** The rows of all inputs a, then of all inputs b: (2 outputs, cells). */
   const rows = (wires: Tensor, x: Tensor): Tensor => {
     if (wires.ndim === 1) return x.take(wires);
     const among = x.take(sn.tensor(candidates)).reshape([count, k, -1]);
@@ -164,7 +164,7 @@ function wiringOf(op: string, inputs: number, outputs: number, wires: unknown, s
   });
 }
 
-/** Refuses what init of such a layer did not make. */
+/** Refuses parameters that do not come from init of such a layer. */
 function checkParams(op: string, params: unknown, outputs: number, form: GateForm): void {
   const { gates } = (params ?? {}) as Partial<GateParams>;
   const width = PASSING[form].logits.length;
@@ -174,7 +174,7 @@ function checkParams(op: string, params: unknown, outputs: number, form: GateFor
   });
 }
 
-/** A layer of gates: x (inputs, ...any) from 0 to 1 -> (outputs, ...any). */
+/** A layer of gates: x (inputs, ...any) with values from 0 to 1 -> (outputs, ...any). */
 export function gates(options: GatesOptions): Gates {
   const op = 'logic.gates';
   const { inputs, outputs, wires = 'random', form = 'softmax', seed = 0, straightThrough = false } = internals.readOptions(op, options, SCHEMA);
@@ -218,10 +218,10 @@ export function gates(options: GatesOptions): Gates {
   };
 }
 
-/** The number of the function that gate i is most. */
+/** The number of the most likely function of gate i. */
 function hardestOf(form: GateForm, logits: ArrayLike<number>, i: number): number {
   const width = PASSING[form].logits.length;
   const own = Array.from({ length: width }, (_, k) => logits[i * width + k]!);
-  // A function's number is its truth table, the value at (0, 0) first.
+  // The number of a function is its truth table in binary, with the value at (0, 0) first.
   return form === 'table' ? own.reduce((number, logit) => 2 * number + Number(logit > 0), 0) : own.indexOf(Math.max(...own));
 }

@@ -1,10 +1,10 @@
 // The sixteen functions of two bits, relaxed to numbers from 0 to 1.
 //
-// A function's number is its truth table: bit 3 is its value at (0, 0), bit 2 at (0, 1), bit 1 at (1, 0), bit 0 at (1, 1).
-// Each is c0 + c1 a + c2 b + c3 a b on bits, and with a and b independent the same is its probability to be true. So a
-// mixture of the sixteen is such a form too, with mixed coefficients.
+// The number of a function is its truth table: bit 3 is its value at (0, 0), bit 2 at (0, 1), bit 1 at (1, 0), bit 0 at (1, 1).
+// On bits each function equals c0 + c1 a + c2 b + c3 a b. If a and b are independent probabilities, the same polynomial is the
+// probability of a true result. So a mixture of the sixteen has this form, too, with mixed coefficients.
 
-/** Names, by number. */
+/** The names of the functions, by number. */
 export const NAMES = [
   'false', 'a & b', 'a & !b', 'a', '!a & b', 'b', 'a ^ b', 'a | b',
   '!(a | b)', '!(a ^ b)', '!b', 'a | !b', '!a', '!a | b', '!(a & b)', 'true',
@@ -19,7 +19,7 @@ export const PASS_B = 5;
 /** The value of function f at bits a and b. */
 export const valueAt = (f: number, a: number, b: number): 0 | 1 => (((f >> (3 - 2 * a - b)) & 1) as 0 | 1);
 
-/** [c0, c1, c2, c3] of a function with these values at (0, 0), (0, 1), (1, 0), (1, 1). */
+/** [c0, c1, c2, c3] of the function with these values at (0, 0), (0, 1), (1, 0), (1, 1). */
 export const coefficientsOf = ([at00, at01, at10, at11]: readonly [number, number, number, number]): [number, number, number, number] => [
   at00,
   at10 - at00,
@@ -27,7 +27,7 @@ export const coefficientsOf = ([at00, at01, at10, at11]: readonly [number, numbe
   at11 - at10 - at01 + at00,
 ];
 
-/** The coefficients of the sixteen, a row each. */
+/** The coefficients of the sixteen functions, a row each. */
 export const COEFFICIENTS = Array.from({ length: FUNCTIONS }, (_, f) =>
   coefficientsOf([valueAt(f, 0, 0), valueAt(f, 0, 1), valueAt(f, 1, 0), valueAt(f, 1, 1)]),
 );

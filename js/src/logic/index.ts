@@ -1,5 +1,5 @@
-// sinter/logic: circuits that learn, and rules that are tensors. An entry point of its own, made of the public functions
-// of sinter; a page that does not use it does not download it.
+// sinter/logic: circuits that learn, and rules as tensors. It is an entry point of its own on top of the public functions of
+// sinter, so pages that do not use it do not download it.
 
 export { COEFFICIENTS, NAMES } from './gates16.js';
 export {

@@ -1,5 +1,5 @@
-// Networks of gates on bits, e.g. of pixels, with classes as results: the outputs of the last layer are cut into as many
-// equal groups, and the score of a class is how many gates of its group are true, divided by a temperature.
+// Networks of gates on bits, e.g. of pixels, for classification. The outputs of the last layer are split into one group per
+// class, and the score of a class is the number of true gates in its group, divided by a temperature.
 
 import * as sn from '../index.js';
 import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
@@ -8,13 +8,13 @@ import { gates, type GateParams, type Gates, type GatesOptions, type HardOptions
 
 export interface NetworkOptions extends Pick<GatesOptions, 'form' | 'seed' | 'residual' | 'straightThrough'> {
   inputs: number;
-  /** How many gates each layer has, or a layer of one's own. */
+  /** For each layer the number of its gates, or a layer made by the caller. */
   layers: readonly (number | Gates)[];
-  /** 'random' (default), or learnt among k inputs for each wire. */
+  /** 'random' (default), or each wire learnt among k inputs. */
   wires?: 'random' | { candidates: number };
-  /** How many classes the outputs are grouped into. Default: they are not. */
+  /** How many classes the outputs are grouped into. Default: the outputs are not grouped. */
   classes?: number;
-  /** Temperature: what the sums of groups are divided by. Default 1. */
+  /** The temperature: sums of groups are divided by it. Default 1. */
   tau?: number;
 }
 
@@ -37,7 +37,7 @@ export interface Network {
   apply(params: GateParams[], x: Tensor, options?: HardOptions): Tensor;
 }
 
-/** Layers of so many gates, the seeds of their wires one after the other. */
+/** Layers with so many gates each. Their wires use consecutive seeds. */
 export function layersOf(inputs: number, widths: readonly (number | Gates)[], options: Omit<GatesOptions, 'inputs' | 'outputs'>): Gates[] {
   const layers: Gates[] = [];
   widths.forEach((width, i) => {
@@ -48,7 +48,7 @@ export function layersOf(inputs: number, widths: readonly (number | Gates)[], op
   return layers;
 }
 
-/** Layers of gates, one after the other. */
+/** A network of layers of gates. */
 export function network(options: NetworkOptions): Network {
   const op = 'logic.network';
   const { inputs, layers: widths, classes, tau = 1, ...rest } = internals.readOptions(op, options, SCHEMA);

@@ -1,9 +1,9 @@
-// A circuit made smaller as far as its task does not notice: a gate after the other, the last ones first, becomes a constant
-// or a wire, and stays it if the automaton is wrong in no more cells than before, from random starts. So gates go that only soft
-// training had a use for.
+// Makes a circuit smaller as long as its task is not affected. One gate after the other, from the last to the first, is
+// replaced by a constant or a wire. The change stays if the automaton, from random starts, has no more wrong cells than before.
+// This removes gates that only helped soft training.
 //
-// A word holds one cell of 32 grids. Rows of words are the cells of one channel or of one signal; a step looks at shifted
-// rows, and computes the gates that outputs depend on.
+// A word holds one cell of 32 grids. A row of words holds all cells of one channel or of one signal. A step reads shifted rows,
+// and computes the gates that outputs depend on.
 
 import * as sn from '../index.js';
 import { SinterError, internals, type Tensor } from '../index.js';
@@ -15,24 +15,25 @@ import { FUNCTIONS, PASS_A, PASS_B, valueAt } from './gates16.js';
 import { numbersFrom } from './wires.js';
 
 export interface PruneOptions {
-  /** Starts, and which cells fire. Default random.key(0). */
+  /** Decides the starts, and which cells change. Default random.key(0). */
   key?: Tensor;
-  /** Words of 32 grids that the circuit has to be right on. Default 1. */
+  /** The circuit is tested on this many words of 32 grids each. Default 1. */
   words?: number;
 }
 
-/** What a circuit has to do: rows of words, cell after cell. */
+/** The test for a circuit: rows of words, cell after cell. */
 interface Trial {
-  /** Of each channel at the start. */
+  /** A row per channel at the start. */
   start: Int32Array[];
-  /** Of each known channel at the end. */
+  /** A row per known channel at the end. */
   target: Int32Array[];
-  /** Per step, which cells change; null: all. */
+  /** Which cells change in each step; null: all. */
   fires: Int32Array[] | null;
   steps: number;
 }
 
-/** Grids (channels, 32 words, height, width) as rows of words: cell after cell, the words of a cell side by side. */
+/** Packs grids (channels, 32 words, height, width) into rows of words: cell after cell, and the words of a cell side by
+ *  side. */
 function packed(grids: Tensor, words: number): Int32Array[] {
   const [channels, , height, width] = grids.shape as readonly [number, number, number, number];
   const bits = grids.dataSync();
@@ -47,7 +48,7 @@ function packed(grids: Tensor, words: number): Int32Array[] {
   );
 }
 
-/** For each of the 9 places of a window and each word, where the word of that neighbour lies; -1 is outside. */
+/** For each of the 9 places of a window and each word, the index of the neighbour's word; -1 if it is outside. */
 function neighboursOf(height: number, width: number, words: number, boundary: 'zero' | 'wrap'): Int32Array[] {
   return Array.from({ length: 9 }, (_, place) =>
     Int32Array.from({ length: height * width * words }, (_, at) => {
@@ -60,7 +61,7 @@ function neighboursOf(height: number, width: number, words: number, boundary: 'z
   );
 }
 
-/** Computes gates in rows of words, made once and used again. */
+/** Runs circuits on rows of words, which are allocated once. */
 class Simulator {
   readonly #rows: Int32Array[];
   readonly #neighbours: readonly Int32Array[];
@@ -72,7 +73,7 @@ class Simulator {
     this.#rows = Array.from({ length: signals }, () => new Int32Array(this.#length));
   }
 
-  /** How many bits of the known channels are not right at the end. */
+  /** The number of wrong bits in the known channels after all steps. */
   wrong({ inputs, gates, outputs }: RawCircuit, { start, target, fires, steps }: Trial): number {
     const live = liveOf(inputs, gates, outputs);
     const now = start.map((row) => row.slice());
@@ -89,7 +90,7 @@ class Simulator {
     return target.reduce((sum, row, channel) => row.reduce((count, word, i) => count + bitsIn(word ^ now[channel]![i]!), sum), 0);
   }
 
-  /** The inputs that are read: rows of neighbours. */
+  /** Fills the rows of the inputs that are read with the neighbours' words. */
   #look(now: readonly Int32Array[], live: Uint8Array): void {
     now.forEach((cells, channel) =>
       this.#neighbours.forEach((from, place) => {
@@ -110,20 +111,20 @@ class Simulator {
   }
 }
 
-/** How many bits of a word are 1. */
+/** The number of set bits in a word. */
 function bitsIn(word: number): number {
   let count = 0;
   for (let rest = word; rest !== 0; rest &= rest - 1) count++;
   return count;
 }
 
-/** Of each function the masks of 1, a, b and a & b, of which it is the sum without carries. */
+/** For each function the masks of 1, a, b and a & b. The function is the xor of these terms. */
 const MASKS = Array.from({ length: FUNCTIONS }, (_, f) => {
   const [at00, at01, at10, at11] = [valueAt(f, 0, 0), valueAt(f, 0, 1), valueAt(f, 1, 0), valueAt(f, 1, 1)];
   return [at00, at00 ^ at10, at00 ^ at01, at00 ^ at01 ^ at10 ^ at11].map((bit) => -bit);
 });
 
-/** Which signals the outputs depend on. */
+/** The signals that the outputs depend on. */
 function liveOf(inputs: number, gates: readonly Gate[], outputs: readonly number[]): Uint8Array {
   const live = new Uint8Array(inputs + gates.length);
   for (const signal of outputs) live[signal] = 1;
@@ -137,10 +138,10 @@ function liveOf(inputs: number, gates: readonly Gate[], outputs: readonly number
   return live;
 }
 
-/** What a gate is tried as: false, true, its first or its second input. */
+/** What a gate may become: false, true, its first or its second input. */
 const SIMPLER = [0, FUNCTIONS - 1, PASS_A, PASS_B];
 
-/** Tries all gates once. */
+/** Tries to simplify every gate once. */
 function onePass(data: RawCircuit, isRight: (circuit: RawCircuit) => boolean): RawCircuit {
   const gates = [...data.gates];
   const circuit = { ...data, gates };
@@ -170,7 +171,8 @@ function trialOf(ca: Automaton, key: Tensor, words: number): Trial {
   });
 }
 
-/** Passes until one takes nothing away. A circuit that is wrong in more than that share of the cells stays as it is. */
+/** Repeats passes until one removes nothing. A circuit with more than the share mostWrong of wrong cells is returned
+ *  unchanged. */
 function passes(ca: Automaton, circuit: Circuit, trial: Trial, words: number, mostWrong: number): Circuit {
   const [height, width] = ca.grid;
   const simulator = new Simulator(circuit.inputs + circuit.gates, neighboursOf(height, width, words, ca.boundary));
@@ -185,7 +187,7 @@ function passes(ca: Automaton, circuit: Circuit, trial: Trial, words: number, mo
   }
 }
 
-/** A circuit of an automaton without the gates that its task does not need. */
+/** The circuit of an automaton without the gates that its task does not need. */
 export function prune(ca: Automaton, circuit: Circuit, options?: PruneOptions): Circuit {
   const op = 'logic.prune';
   const { key, words = 1 } = internals.readOptions<PruneOptions>(op, options, { key: 'tensor', words: 'integer' });
@@ -195,9 +197,9 @@ export function prune(ca: Automaton, circuit: Circuit, options?: PruneOptions): 
   return passes(ca, circuit, trialOf(ca, key ?? sn.random.key(0), words), words, 1);
 }
 
-/** Two cells in a hundred: what chance and rare starts leave wrong in one that does its task. */
+/** The largest share of wrong cells of a circuit that does its task: chance and rare starts leave some. */
 const SOLVED = 0.02;
 
-/** Prunes a circuit that does its task. */
+/** Prunes a circuit, if it does its task. */
 export const pruneSolved = (ca: Automaton, circuit: Circuit): Circuit =>
   sn.tidy(() => passes(ca, circuit, trialOf(ca, sn.random.key(0), 1), 1, SOLVED));

@@ -1,5 +1,5 @@
-// What "and", "or" and "not" are: a rule is the same chain of einsums in each algebra. Where or is no sum, a fact derived
-// twice is worth what it is worth once.
+// The meaning of "and", "or" and "not". A rule is the same chain of einsums in each algebra. Where "or" is not a sum, a fact
+// that is derived twice counts once.
 //
 //   boolean       and          or    of bools
 //   product       a b          max   of numbers from 0 to 1
@@ -17,9 +17,9 @@ export interface Algebra {
   and(a: Tensor, b: Tensor): Tensor;
   or(a: Tensor, b: Tensor): Tensor;
   not(a: Tensor): Tensor;
-  /** or along axes, which go. */
+  /** "or" along axes, which are removed. */
   any(a: Tensor, axes: readonly number[]): Tensor;
-  /** and, then or along what the spec sums, as one product of matrices; null: and `and` and `any` do it. */
+  /** "and", followed by "or" along the axes that the spec sums, as one matrix product; null: and() and any() have to do it. */
   readonly einsum: ((spec: string, a: Tensor, b: Tensor) => Tensor) | null;
 }
 
@@ -31,7 +31,7 @@ const boolean: Algebra = {
   or: (a, b) => sn.logicalOr(a, b),
   not: (a) => sn.logicalNot(a),
   any: (a, axes) => sn.any(a, { axis: [...axes] }),
-  // Sums of zeros and ones are above 0 exactly if one of them is, however they are rounded.
+  // A sum of zeros and ones is above 0 exactly if one of them is 1, however it is rounded.
   einsum: (spec, a, b) => sn.greater(sn.einsum(spec, number(a), number(b)), 0),
 };
 

@@ -1,9 +1,9 @@
-// Relations of two arguments as bits: 32 entries of a row in a word.
+// Binary relations as bits: 32 entries of a row per word.
 //
 //   words (rows, ceil(n / 32)) int32     bit i % 32 of word i / 32 of a row: whether its entry i holds
-//   pairs (2, count) int32               each fact; some may be there twice
+//   pairs (2, count) int32               each fact; some may occur twice
 //
-// Which argument has the rows is the orientation: a join of pairs (a, b) with bits of rows b takes whole rows,
+// The orientation says which argument numbers the rows. A join of pairs (a, b) with bits whose rows are b combines whole rows,
 // new[a] |= bits[b], and never looks at the other argument. Bits behind the last entry are 0.
 
 import * as sn from '../../index.js';
@@ -33,11 +33,11 @@ export function unpack(words: Tensor, n: number): Tensor {
   return sn.slice(sn.reshape(bits, [rows, width * WORD]), [0, 0], [rows, n]);
 }
 
-/** Bits c of a word with c & shift = 0. */
+/** For each shift, the mask of the bits c of a word with c & shift = 0. */
 const HALVES: readonly (readonly [shift: number, mask: number])[] = [[16, 0xffff], [8, 0xff00ff], [4, 0x0f0f0f0f], [2, 0x33333333], [1, 0x55555555]];
 
-/** The words in the other orientation. Blocks of 32 x 32 bits are turned by swapping halves, quarters ... of them (Hacker's
- *  Delight, 7-3); then the blocks change places. */
+/** Transposes a matrix of bits. Blocks of 32 x 32 bits are transposed by swapping halves, quarters and so on (Hacker's
+ *  Delight, 7-3); then the blocks are rearranged. */
 export function turned(words: Tensor, n: number): Tensor {
   const [rows, width] = words.shape as [number, number];
   const blocks = wordsFor(rows);
@@ -53,21 +53,21 @@ export function turned(words: Tensor, n: number): Tensor {
   return sn.slice(sn.reshape(moved, [width * WORD, blocks]), [0, 0], [n, blocks]);
 }
 
-/** Ones in place of zeros, but behind the last entry. */
+/** Inverts all entries; bits behind the last entry stay 0. */
 export function inverted(words: Tensor, n: number): Tensor {
   const all = Int32Array.from({ length: wordsFor(n) }, (_, i) => (n - i * WORD >= WORD ? -1 : (1 << (n - i * WORD)) - 1));
   return sn.bitwiseAnd(sn.bitwiseInvert(words), sn.tensor(all));
 }
 
-/** new[a] |= words[b] for each pair of a and b. */
+/** new[a] |= words[b] for each pair (a, b). */
 export function joinRows(words: Tensor, to: Tensor, from: Tensor, rows: number): Tensor {
   const none = sn.zeros([rows, words.shape[1]!], { dtype: 'int32' });
   return to.size === 0 ? none : sn.scatter(none, to, sn.take(words, from, { axis: 0 }), { mode: 'or' });
 }
 
 /**
- * new[a] |= words[b] wherever bit b of row a of left is set. Eight rows b at a time: all 256 ways to combine them are
- * made first, so that a row takes one of them in place of up to eight (the method of four Russians).
+ * new[a] |= words[b] wherever bit b of row a of left is set. Takes eight rows b at a time and first makes all 256 combinations
+ * of them, so that each row a needs one lookup instead of up to eight (the method of the four Russians).
  */
 export function joinBits(left: Tensor, words: Tensor): Tensor {
   const [rows, groups] = left.shape as [number, number];
@@ -89,7 +89,7 @@ export function joinBits(left: Tensor, words: Tensor): Tensor {
   return made;
 }
 
-/** Words of facts, one after the other in rows of two members. */
+/** The words of facts given as consecutive pairs of members. */
 export function wordsOfPairs(pairs: Int32Array, shape: readonly number[], rows: Rows): Int32Array {
   const width = wordsFor(shape[1 - rows]!);
   const words = new Int32Array(shape[rows]! * width);
@@ -100,7 +100,7 @@ export function wordsOfPairs(pairs: Int32Array, shape: readonly number[], rows: 
   return words;
 }
 
-/** Facts as columns, the last repeated until there are as many as few programs are compiled for. */
+/** Facts as two columns. The last fact is repeated to reach one of few sizes, so that few programs are compiled. */
 export function columnsOf(pairs: Int32Array): Int32Array {
   const count = pairs.length / 2;
   if (count === 0) return pairs;
@@ -109,7 +109,7 @@ export function columnsOf(pairs: Int32Array): Int32Array {
   return Int32Array.from({ length: 2 * padded }, (_, i) => pairs[2 * Math.min(i % padded, count - 1) + Math.floor(i / padded)]!);
 }
 
-/** How many bits are set. */
+/** The number of set bits. */
 export function countBits(words: Int32Array): number {
   let count = 0;
   for (let i = 0; i < words.length; i++) {
@@ -122,7 +122,7 @@ export function countBits(words: Int32Array): number {
   return count;
 }
 
-/** Calls found with row and column of each bit, row by row. */
+/** Calls found with the row and column of each set bit, row by row. */
 export function eachBit(words: Int32Array, width: number, found: (row: number, column: number) => void): void {
   for (let i = 0; i < words.length; i++) {
     for (let x = words[i]!; x !== 0; x &= x - 1) found(Math.floor(i / width), (i % width) * WORD + (31 - Math.clz32(x & -x)));

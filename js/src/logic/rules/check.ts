@@ -1,7 +1,7 @@
-// Sentences -> a program whose names are looked up: every relation has its domains, every variable one domain, and every
-// variable of a head, of a negated atom and of a comparison is bound. What breaks this is an error with its place.
+// Checks sentences and resolves their names: afterwards every relation has its domains, every variable has one domain, and
+// every variable of a head, a negated atom or a comparison is bound. Violations are errors with a place in the text.
 //
-// Domains that no declaration tells follow from the variables: all places of one variable are of one domain (union-find).
+// Domains that no declaration gives are inferred from variables: all places of a variable have the same domain (union-find).
 
 import { placesOf, type Places } from './places.js';
 import { componentsOf, type Component } from './strata.js';
@@ -25,7 +25,7 @@ export type Semantics = 'boolean' | 'product' | 'goedel' | 'lukasiewicz' | 'lear
 
 export interface Domain {
   readonly name: string;
-  /** How many members. */
+  /** The number of members. */
   readonly size: number;
   /** Of the members, where they have any. */
   readonly names: readonly string[] | null;
@@ -33,16 +33,16 @@ export interface Domain {
 
 export interface Relation {
   readonly name: string;
-  /** Of each argument. */
+  /** The domain of each argument. */
   readonly domains: readonly Domain[];
-  /** Its entries are numbers, not truth values. */
+  /** Whether its entries are numbers instead of truth values. */
   readonly numbers: boolean;
   readonly parameter: boolean;
-  /** The head of a rule or an equation. */
+  /** Whether it is the head of a rule or an equation. */
   readonly derived: boolean;
 }
 
-/** A variable, or the number of a member of the domain. */
+/** A variable, or the number of a member. */
 export type Argument = string | number;
 
 export interface Entry {
@@ -54,7 +54,7 @@ export type Condition =
   | { readonly kind: 'entry'; readonly entry: Entry; readonly negated: boolean; readonly text: string }
   | { readonly kind: 'comparison'; readonly comparator: Comparator; readonly left: Argument; readonly right: Argument; readonly text: string };
 
-/** A rule with one conjunction as its body. */
+/** A rule whose body is one conjunction. */
 export interface Clause {
   readonly kind: 'clause';
   readonly number: number;
@@ -100,7 +100,7 @@ export interface Checked {
   readonly queries: readonly Query[];
 }
 
-/** The number of a member; line tells where it is written. */
+/** The number of a member. at: its place in the text, for errors. */
 export function memberOf(domain: Domain, value: number | string, at: Place): number {
   const number = typeof value === 'number' ? value : (domain.names?.indexOf(value) ?? -1);
   if (typeof value === 'string') {
@@ -113,17 +113,17 @@ export function memberOf(domain: Domain, value: number | string, at: Place): num
   throw new RuleError(at, `${value} is no member of ${domain.name}`, domain.size ? `it has 0 to ${domain.size - 1}` : 'it has none');
 }
 
-/** A fact as in the text, with the names of its members. */
+/** A fact as it is written, with the names of its members. */
 export const factText = ({ name, domains }: Relation, row: readonly number[]): string =>
   row.length === 0 ? name : `${name}(${row.map((member, i) => (domains[i]!.names ? `'${domains[i]!.names[member]}'` : member)).join(', ')})`;
 
 export const listed = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', ...' : ''}`;
 
-/** Conditions that the body of one rule may have. */
+/** The most conditions in the body of a rule. */
 const MOST_CONDITIONS = 64;
 
-/** What relations, domains and parameters are called. */
+/** The names of all relations, domains and parameters, with their places. */
 const namesOf = ({ domains, relations, rules, facts, equations }: Syntax): { name: string; at: Place }[] => [
   ...[...domains, ...relations].map(({ name, at }) => ({ name, at })),
   ...[...rules, ...facts, ...equations].map(({ head, at }) => ({ name: head.relation, at })),
@@ -146,7 +146,7 @@ class Checker {
     }
     this.#places = placesOf(syntax, this.#domains);
     for (const { name, at } of namesOf(syntax)) {
-      // Relations and parameters are keys of plain objects.
+      // Relations and parameters become keys of plain objects.
       if (name in Object.prototype) throw new RuleError(at, `${name} cannot be a name`);
     }
     for (const { name, at } of syntax.relations) {
@@ -325,7 +325,7 @@ class Checker {
 }
 
 export interface CheckedProgram extends Checked {
-  /** A query's atom, looked up. */
+  /** Resolves the names in a query's atom. */
   readonly lookUp: (atom: Atom) => Entry;
 }
 

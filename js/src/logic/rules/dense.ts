@@ -1,4 +1,4 @@
-// Rules on whole tensors: an axis for each argument of a relation.
+// Evaluates rules on whole tensors, with an axis per argument of a relation.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,18 +7,18 @@ import type { Argument, Clause, Condition, Domain, Entry, Relation } from './che
 import { planClause, specOf, type JoinPlan } from './joins.js';
 import { isAnonymous, type Comparator } from './syntax.js';
 
-/** A tensor whose axes are variables. */
+/** A tensor with a variable for each axis. */
 export interface Value {
   readonly labels: readonly string[];
   readonly tensor: Tensor;
 }
 
-/** The tensor of a relation; which of the atoms of the body asks for it. */
+/** Returns the tensor of a relation. atom: the index of the condition in the body that reads it. */
 export type Read = (relation: Relation, atom: number) => Tensor;
 
 export const shapeOf = (relation: Relation): number[] => relation.domains.map(({ size }) => size);
 
-/** A value with axes for these variables, of size 1 where it has none. */
+/** The tensor with an axis for each of these variables, of size 1 where the value lacks it. */
 export function aligned({ labels, tensor }: Value, to: readonly string[]): Tensor {
   const order = to.filter((label) => labels.includes(label)).map((label) => labels.indexOf(label));
   const turned = order.every((axis, i) => axis === i) ? tensor : sn.transpose(tensor, order);
@@ -27,7 +27,7 @@ export function aligned({ labels, tensor }: Value, to: readonly string[]): Tenso
   return sn.reshape(turned, to.map((label) => (labels.includes(label) ? turned.shape[next++]! : 1)));
 }
 
-/** A value without what is not in labels, by or. */
+/** Removes the variables that are not in labels, by "or". */
 export function project(algebra: Algebra, value: Value, labels: readonly string[]): Value {
   const gone = value.labels.flatMap((label, axis) => (labels.includes(label) ? [] : [axis]));
   if (gone.length === 0) return value;
@@ -47,7 +47,7 @@ const COMPARE: Readonly<Record<Comparator, (a: Tensor, b: Tensor | number) => Te
 
 const MIRRORED: Readonly<Record<Comparator, Comparator>> = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
-/** Where a comparison holds, as bools. */
+/** A bool for each value of the variables: whether the comparison holds. */
 function comparison(comparator: Comparator, left: Argument, right: Argument, domains: ReadonlyMap<string, Domain>): Value {
   if (typeof left === 'number') return comparison(MIRRORED[comparator], right, left, domains);
   const a = member(domains.get(left)!.size);
@@ -61,11 +61,11 @@ const eye = (n: number): Tensor => sn.equal(sn.reshape(member(n), [-1, 1]), memb
 
 const masked = (algebra: Algebra, t: Tensor, mask: Tensor): Tensor => algebra.and(t, mask.astype(algebra.dtype));
 
-/** A bool tensor over two of the axes of a shape. */
+/** A matrix of bools, shaped to broadcast along axes a and b of a tensor of this rank. */
 const over = (mask: Tensor, rank: number, a: number, b: number): Tensor =>
   sn.reshape(mask, Array.from({ length: rank }, (_, i) => (i === a ? mask.shape[0]! : i === b ? mask.shape[1]! : 1)));
 
-/** The tensor of an atom: at its constants, and on the diagonal of a variable that it has twice. */
+/** The value of an atom over its variables: takes constants by index, and the diagonal for a variable that occurs twice. */
 export function readEntry(algebra: Algebra, { args }: Entry, whole: Tensor): Value {
   let [tensor, labels] = [whole, [...args] as Argument[]];
   for (let axis = labels.length - 1; axis >= 0; axis--) {
@@ -79,7 +79,7 @@ export function readEntry(algebra: Algebra, { args }: Entry, whole: Tensor): Val
   return { labels: labels as string[], tensor };
 }
 
-/** The other way round: a value over the variables of a head as the tensor of its relation. */
+/** The inverse: the tensor of a head's relation from a value over the head's variables. */
 export function writeHead(algebra: Algebra, { relation, args }: Entry, value: Value): Tensor {
   const shape = shapeOf(relation);
   const first = args.map((arg, i) => typeof arg === 'string' && args.indexOf(arg) === i);
@@ -98,14 +98,14 @@ export function writeHead(algebra: Algebra, { relation, args }: Entry, value: Va
   return tensor;
 }
 
-/** Runs a plan of joins. The result has the variables of the plan in any order. */
+/** Runs a plan of joins. The variables of the result may be in any order. */
 export function runJoins(algebra: Algebra, plan: JoinPlan, operands: readonly Value[]): Value {
   const values = operands.map((value, i) => project(algebra, value, plan.operands[i]!));
   for (const { left, right, labels } of plan.joins) values.push(joinValues(algebra, values[left]!, values[right]!, labels));
   return values[values.length - 1]!;
 }
 
-/** One join of a plan. */
+/** Runs one join of a plan. */
 export function joinValues(algebra: Algebra, a: Value, b: Value, labels: readonly string[]): Value {
   const all = [...new Set([...a.labels, ...b.labels])];
   const isProduct = all.length > labels.length;
@@ -114,7 +114,7 @@ export function joinValues(algebra: Algebra, a: Value, b: Value, labels: readonl
   return project(algebra, { labels: all, tensor: both }, labels);
 }
 
-/** What a condition is over its variables. */
+/** The value of a condition over its variables. */
 export function conditionValue(algebra: Algebra, condition: Condition, domains: ReadonlyMap<string, Domain>, read: Read, atom: number): Value {
   if (condition.kind === 'comparison') {
     const { labels, tensor } = comparison(condition.comparator, condition.left, condition.right, domains);
@@ -127,7 +127,7 @@ export function conditionValue(algebra: Algebra, condition: Condition, domains: 
   return { labels, tensor: algebra.not(tensor) };
 }
 
-/** What a rule derives, as the tensor of its head's relation. */
+/** What a rule derives, as a tensor of its head's relation. */
 export function deriveClause(algebra: Algebra, clause: Clause, read: Read, weight: Tensor | number | null = null): Tensor {
   const operands = clause.body.map((condition, i) => conditionValue(algebra, condition, clause.domains, read, i));
   const value = runJoins(algebra, planClause(clause), operands);

@@ -1,4 +1,4 @@
-// Programs to begin with: what a page offers, and what the tests run.
+// Example programs, for pages to offer and tests to run.
 
 import type { ProgramOptions } from './program.js';
 
@@ -6,7 +6,7 @@ export interface RuleExample {
   readonly name: string;
   readonly text: string;
   readonly options: ProgramOptions;
-  /** Embeddings, where there are any: a row for each member of the domain. */
+  /** Initial embeddings, if there are any: a row for each member of the domain. */
   readonly params?: Readonly<Record<string, readonly (readonly number[])[]>>;
 }
 
@@ -97,7 +97,7 @@ Hunts(a)     :- Eats(a, 'meat').
 Rivals(a, b) :- Eats(a, f), Eats(b, f), a != b.
 `;
 
-/** Programs of rules to begin with. */
+/** Example programs of rules. */
 export const ruleExamples: readonly RuleExample[] = [
   { name: 'family', text: FAMILY, options: {} },
   { name: 'graph', text: GRAPH, options: {} },

@@ -1,8 +1,8 @@
-// Why a fact holds: the rule that derived it, with atoms that hold since earlier rounds, and why these hold.
+// Explains why a fact holds: the rule that derived it, the facts of earlier rounds that the rule used, and why these hold.
 //
-// ranks tell in which round each fact came up. A rule that derived a fact in round k has a body of facts of rounds before
-// k, so the search below ends, and finds one for every fact. It gives variables members one after the other, those first
-// that an atom lacks alone, and looks at each condition as soon as all of it is known.
+// Ranks say in which round each fact was derived. A rule that derived a fact in round k used facts of rounds before k. So the
+// search below terminates, and finds a derivation for every fact. It assigns members to one variable after the other, first to
+// those that are the only unknown of an atom, and tests each condition as soon as all its variables are known.
 
 import { factText, type Argument, type Clause, type Condition, type Definition, type Entry, type Relation } from './check.js';
 import { variablesOf } from './joins.js';
@@ -10,20 +10,20 @@ import { TESTS, isAnonymous } from './syntax.js';
 
 /** A fact and why it holds. */
 export interface Explanation {
-  /** As in the text: Ancestor(7, 12). */
+  /** The fact as it is written: Ancestor(7, 12). */
   readonly fact: string;
-  /** 'fact': it was given; 'rule': because of what follows; 'condition': a comparison or what does not hold. */
+  /** 'fact': it was given; 'rule': derived, because of `because`; 'condition': a comparison, or a negated atom. */
   readonly kind: 'fact' | 'rule' | 'condition';
-  /** The number of the rule, and the line in which it begins; 0 where none is. */
+  /** The number of the rule, and the line where it begins; 0 if there is none. */
   readonly rule: number;
   readonly line: number;
-  /** In which round it was derived; 0 of facts. */
+  /** The round in which it was derived; 0 for given facts. */
   readonly iteration: number;
   readonly because: readonly Explanation[];
 }
 
 export interface Ranks {
-  /** The round in which a fact came up, 0 of given ones; -1 where it does not hold. */
+  /** The round in which a fact was derived, 0 for given ones; -1 if it does not hold. */
   of(relation: Relation, row: readonly number[]): number;
 }
 
@@ -34,7 +34,7 @@ const memberOf = (arg: Argument, binding: Binding): number => (typeof arg === 'n
 const argsOf = (condition: Condition): readonly Argument[] =>
   condition.kind === 'entry' ? condition.entry.args : [condition.left, condition.right];
 
-/** The variables that have to be known before a condition can be looked at. */
+/** The variables that have to be known to test a condition. */
 const neededBy = (condition: Condition): string[] => {
   const all = variablesOf(argsOf(condition));
   return condition.kind === 'entry' && condition.negated ? all.filter((name) => !isAnonymous(name)) : all;
@@ -43,7 +43,7 @@ const neededBy = (condition: Condition): string[] => {
 export class Explainer {
   readonly #definitions: readonly Definition[];
   readonly #ranks: Ranks;
-  /** Facts explained already: a rule may need one more than once. */
+  /** The facts explained so far, since several rules may use the same fact. */
   readonly #done = new Map<string, Explanation>();
 
   constructor(definitions: readonly Definition[], ranks: Ranks) {
@@ -51,7 +51,7 @@ export class Explainer {
     this.#ranks = ranks;
   }
 
-  /** null where the fact does not hold. */
+  /** The explanation of a fact; null if it does not hold. */
   explain(entry: Entry): Explanation | null {
     const row = entry.args as number[];
     const iteration = this.#ranks.of(entry.relation, row);
@@ -70,7 +70,7 @@ export class Explainer {
       const because = clause.body.map((condition) => this.#reason(condition, binding));
       return { fact, kind: 'rule', rule: clause.number, line: clause.at.line, iteration, because };
     }
-    // What an equation derives it derives of all entries together.
+    // An equation derives all entries at once, so there are no single facts to show.
     const equation = iteration > 0 ? this.#definitions.find(({ head }) => head.relation === relation) : undefined;
     if (equation) return { fact, kind: 'rule', rule: equation.number, line: equation.at.line, iteration, because: [] };
     return { fact, kind: 'fact', rule: 0, line: 0, iteration, because: [] };
@@ -84,7 +84,7 @@ export class Explainer {
     return { fact: condition.text, kind: 'condition', rule: 0, line: 0, iteration: 0, because: [] };
   }
 
-  /** Members for the variables of a rule with which it derives the row from facts of rounds before. */
+  /** Finds members for the variables of a rule such that it derives the row from facts of earlier rounds. */
   #body({ head, body, domains }: Clause, row: readonly number[], before: number): Binding | null {
     const binding = new Map<string, number>();
     for (const [i, arg] of head.args.entries()) {
@@ -119,7 +119,7 @@ export class Explainer {
     return rank >= 0 && rank < before;
   }
 
-  /** Whether a negated atom has a fact, with any members for what is anonymous. */
+  /** Whether a negated atom matches a fact, with any members for its anonymous variables. */
   #any(relation: Relation, args: readonly Argument[], binding: Binding): boolean {
     const at = args.findIndex((arg) => typeof arg === 'string' && !binding.has(arg));
     if (at < 0) return this.#ranks.of(relation, args.map((arg) => memberOf(arg, binding))) >= 0;
@@ -130,7 +130,7 @@ export class Explainer {
   }
 }
 
-/** An explanation as lines of text; what is explained further up is not explained again. */
+/** An explanation as lines of text. What was explained further up is not repeated. */
 export function explanationText(explanation: Explanation, indent = '', seen = new Set<Explanation>()): string {
   const { fact, kind, rule, line, iteration, because } = explanation;
   const isAbove = kind === 'rule' && seen.has(explanation);

@@ -1,4 +1,4 @@
-// Facts as users give and read them: rows of members, by number or by name, and beside it the tensors that they make.
+// Facts as users write and read them, as rows of members by number or by name, and their places in tensors.
 
 import * as sn from '../../index.js';
 import { listed, type Domain, type Relation } from './check.js';
@@ -6,17 +6,17 @@ import { shapeOf } from './dense.js';
 
 const { shown } = sn.internals;
 
-/** A member: its number, or its name where its domain has names. */
+/** A member: its number, or its name if its domain has names. */
 export type Member = number | string;
 
-/** Rows one after the other, or each an array of members. */
+/** All rows in one flat array, or an array of members for each row. */
 export type Rows = ArrayLike<number> | readonly (readonly Member[])[];
 
 export const fail = (op: string, text: string, hint = ''): never => {
   throw new sn.SinterError('argument', op, text, { hint });
 };
 
-/** A number from 0 to most. */
+/** Refuses anything but a number from 0 to most. */
 export function checkWithin(op: string, what: string, value: unknown, most = Infinity): void {
   if (typeof value === 'number' && value >= 0 && value <= most) return;
   fail(op, `${what} is ${shown(value)}, expected a number from 0${most === Infinity ? ' on' : ` to ${most}`}`);
@@ -30,7 +30,7 @@ function memberNumber(op: string, { name, size, names }: Domain, value: unknown,
   return fail(op, `${where} is ${shown(value)}, no member of ${name}`, `it has ${names || size === 0 ? listed(names ?? []) : `0 to ${size - 1}`}`);
 }
 
-/** Rows as numbers, checked: one after the other. */
+/** Checks rows, and returns the numbers of their members as one flat array. */
 export function readRows(op: string, { name, domains }: Relation, rows: unknown): Int32Array {
   const arity = domains.length;
   if (typeof rows !== 'object' || rows === null || !(Array.isArray(rows) || ArrayBuffer.isView(rows))) {
@@ -56,11 +56,11 @@ export function readRows(op: string, { name, domains }: Relation, rows: unknown)
   return members;
 }
 
-/** Where a row is in the tensor of its relation. */
+/** The flat index of a row in the tensor of its relation. */
 export const placeOf = ({ domains }: Relation, members: ArrayLike<number>, begin = 0): number =>
   domains.reduce((place, { size }, i) => place * size + members[begin + i]!, 0);
 
-/** The row at a place. */
+/** The row at a flat index. */
 export function rowAt({ domains }: Relation, place: number): number[] {
   const row = new Array<number>(domains.length);
   for (let i = domains.length - 1, rest = place; i >= 0; i--) {
@@ -75,7 +75,7 @@ export const namedRow = ({ domains }: Relation, row: readonly number[]): Member[
 
 const MOST_ENTRIES = 2 ** 30;
 
-/** How many entries the tensor of a relation has. */
+/** The number of entries in the tensor of a relation; throws if there are too many. */
 export function sizeOf(op: string, relation: Relation): number {
   const size = shapeOf(relation).reduce((n, dim) => n * dim, 1);
   if (size <= MOST_ENTRIES) return size;

@@ -1,8 +1,8 @@
-// Components to their fixed points, as functions of tensors that are compiled whole.
+// Solves components to their fixed points, as functions of tensors that are compiled as a whole.
 //
-// Boolean rules go semi-naively: a round joins what the last round derived with all that is known, once for every atom of a
-// body that is being derived, and keeps what is new. Everything else goes naively: each round computes all anew from the
-// last, until nothing moves by more than a tolerance.
+// Boolean rules are evaluated semi-naively: a round joins what the last round derived with everything known, once per atom of a
+// body that the component itself derives, and keeps what is new. All else is evaluated naively: each round computes everything
+// again from the last round, until no value moves by more than a tolerance.
 //
 //   full  = facts            new   = rules(full) and not full               a round in the loop
 //   delta = new              full  = full or delta                          new = rules(one atom delta, others full)
@@ -16,7 +16,7 @@ import type { Component } from './strata.js';
 
 export type Tensors = Record<string, Tensor>;
 
-/** What derives the tensor of a head. */
+/** Computes the tensor that a definition gives its head. */
 export type Derive = (definition: Definition, read: Read) => Tensor;
 
 export interface Setting {
@@ -24,15 +24,15 @@ export interface Setting {
   readonly derive: Derive;
   /** The tensor of a relation without facts. */
   readonly empty: (relation: Relation) => Tensor;
-  /** Most rounds of a component. */
+  /** The most rounds of a component. */
   readonly maxRounds: number;
-  /** By how much a value has to move for another round. */
+  /** A value has to move by more than this for another round. */
   readonly tolerance: number;
-  /** Exactly so many rounds, which can be differentiated. */
+  /** If not null, exactly so many rounds, which can be differentiated. */
   readonly rounds: number | null;
 }
 
-/** What is known, and whether every component came to its end; rounds that derived something new. */
+/** Everything known, the number of rounds that derived something new, and whether every component reached its fixed point. */
 export interface Solution {
   readonly known: Tensors;
   readonly iterations: Tensor;
@@ -43,14 +43,15 @@ const int = (value: number): Tensor => sn.tensor(value, { dtype: 'int32' });
 
 const anyOf = (tensors: readonly Tensor[]): Tensor => tensors.map((t) => sn.any(t)).reduce((a, b) => sn.logicalOr(a, b), sn.tensor(false));
 
-/** Whether a component goes semi-naively. */
+/** Whether a component consists of rules only. In boolean semantics it is then evaluated semi-naively. */
 export const isOfRules = ({ definitions }: Component): boolean => definitions.every(({ kind }) => kind === 'clause');
 
-/** The atoms of a body that the component derives itself. */
+/** The conditions in a body whose relations the component derives itself. */
 export const ownAtoms = ({ body }: Clause, own: ReadonlySet<string>): number[] =>
   body.flatMap((condition, i) => (condition.kind === 'entry' && own.has(condition.entry.relation.name) ? [i] : []));
 
-/** A round of rules on what is known; with deltas each rule once for each atom that has one. */
+/** What one round of rules derives and is not known yet. With deltas each rule runs once per own atom, which then reads its
+ *  delta. */
 export function roundOf(component: Component, { derive }: Setting, known: Tensors, deltas: Tensors | null): Tensors {
   const own = new Set(component.relations.map(({ name }) => name));
   const made: Tensors = {};
@@ -95,7 +96,7 @@ function semiNaive(component: Component, setting: Setting, known: Tensors): Solu
   return { known: { ...begun, ...end.full }, iterations: end.rounds, done: sn.logicalNot(end.goesOn) };
 }
 
-/** All of a component anew from what is known: facts, or what definitions give. */
+/** Computes all relations of a component again: facts, combined with what definitions derive from what is known. */
 export function naiveRound(component: Component, { algebra, derive }: Setting, facts: Tensors, known: Tensors): Tensors {
   const next: Tensors = {};
   for (const { name } of component.relations) if (facts[name]) next[name] = facts[name];
@@ -110,7 +111,7 @@ export function naiveRound(component: Component, { algebra, derive }: Setting, f
   return next;
 }
 
-/** Whether any value moved by more than the tolerance. */
+/** Whether any value differs by more than the tolerance. */
 export function moved(a: Tensor, b: Tensor, tolerance: number): Tensor {
   if (a.dtype === 'bool') return sn.any(sn.notEqual(a, b));
   return sn.any(sn.logicalNot(sn.lessEqual(sn.abs(sn.sub(a, b)), tolerance)));
@@ -145,7 +146,7 @@ function naive(component: Component, setting: Setting, facts: Tensors, known: Te
   return { known: { ...known, ...end.own }, iterations: end.rounds, done: sn.logicalNot(end.goesOn) };
 }
 
-/** All components, one after the other. facts are the tensors of relations that have any; others are empty. */
+/** Solves all components in order. facts: the tensors of relations that have facts; all others are empty. */
 export function solve(relations: readonly Relation[], components: readonly Component[], setting: Setting, facts: Tensors): Solution {
   const known: Tensors = Object.fromEntries(relations.map((relation) => [relation.name, facts[relation.name] ?? setting.empty(relation)]));
   let all: Solution = { known, iterations: int(0), done: sn.tensor(true) };

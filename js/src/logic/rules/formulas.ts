@@ -1,4 +1,4 @@
-// Equations of tensors: Head[x, z] = f(sum of products), each product a chain of einsums.
+// Equations of tensors, Head[x, z] = f(sum of products), where each product is a chain of einsums.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -17,14 +17,14 @@ const FUNCTIONS: Readonly<Record<Nonlinearity, (t: Tensor, axis: number) => Tens
   softmax: (t, axis) => sn.softmax(t, { axis }),
 };
 
-/** The plan of a product of the sum; null where it is a number alone. */
+/** The join plan of a product of the sum; null if the product is only a number. */
 export function planProduct({ head, sum, domains }: Formula, product: number): JoinPlan | null {
   const { entries } = sum[product]!;
   if (entries.length === 0) return null;
   return planJoins(entries.map(({ args }) => variablesOf(args)), head.args as string[], (label) => domains.get(label)!.size);
 }
 
-/** What an equation gives, as the tensor of its head. read counts the atoms through all products. */
+/** What an equation gives, as the tensor of its head. read gets the index of an atom, counted through all products. */
 export function deriveFormula(formula: Formula, read: Read): Tensor {
   const labels = formula.head.args as string[];
   let atom = 0;

@@ -1,5 +1,5 @@
-// The facts of a program: those of its text, and those that a call gave in place of earlier ones; and their tensors, made
-// when they are needed, in the forms in which relations are kept.
+// The facts of a program: those of its text, and those that calls of set gave instead of earlier ones. Their tensors are made
+// when needed, in the forms in which relations are kept.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -12,12 +12,12 @@ import type { Tensors } from './fixpoint.js';
 import { keptOf, type Layout } from './kept.js';
 import type { FactForms, Layouts } from './packed.js';
 
-/** Of all relations that have facts. */
+/** The tensors of all relations that have facts. */
 export interface FactTensors extends FactForms {
   readonly kept: Tensors;
 }
 
-/** Facts whose weight is a parameter: 1 at each. */
+/** Facts whose weight is a parameter: a tensor with 1 at the fact, 0 elsewhere. */
 export interface WeightedFacts {
   readonly relation: string;
   readonly weight: string;
@@ -27,7 +27,8 @@ export interface WeightedFacts {
 interface Given {
   readonly written: { rows: number[]; values: number[] };
   set: { rows: Int32Array; values: ArrayLike<number> | null } | null;
-  /** As solve keeps it, and where it is bits and no rule derives it: as pairs and with the rows of the other argument. */
+  /** kept: the form that solve uses. If that is bits and no rule derives the relation, also pairs, and turned: bits with the
+   *  other argument's rows. */
   tensors: { kept?: Tensor; pairs?: Tensor; turned?: Tensor };
 }
 
@@ -81,7 +82,7 @@ export class GivenFacts {
     return Float32Array.from(values);
   }
 
-  /** The tensors of the relations that have facts. */
+  /** The tensors of the relations that have facts; makes missing ones. */
   tensors(): FactTensors {
     const facts = { kept: {} as Tensors, pairs: {} as Tensors, turned: {} as Tensors };
     for (const relation of this.#relations) {
@@ -102,7 +103,7 @@ export class GivenFacts {
     const kept = keptOf(relation, layout, rows, values, ALGEBRAS[this.#semantics].dtype);
     if (layout === null || relation.derived) return { kept };
     const turned = keptOf(relation, (1 - layout) as Layout, rows, null, 'bool');
-    // With many facts whole rows of words are joined faster than a row for each fact.
+    // With many facts, joining whole rows of words is faster than a row per fact, so there are no pairs.
     const [size, width] = kept.shape as [number, number];
     if (rows.length / 2 > 4 * size * Math.max(width, 8)) return { kept, turned };
     const columns = columnsOf(rows);

@@ -1,5 +1,5 @@
-// What becomes of each rule: its chain of einsums, how each is done, how many points it goes through, and how long it takes
-// on what is derived now; beside it the kernels of the rule's program.
+// Inspects each rule: its chain of einsums, how each is computed, over how many points, and how long it takes on the tensors
+// derived so far; also the kernels of the rule's program.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -15,11 +15,12 @@ import { shownName } from './syntax.js';
 export interface InspectedJoin {
   /** The einsum over the variables of the rule: 'Parent[x,y] Ancestor[y,z] -> [x,z]'. */
   readonly text: string;
-  /** The same with letters: 'ab,bc->ac'. */
+  /** The same with letters for variables: 'ab,bc->ac'. */
   readonly spec: string;
-  /** Members of each variable that it goes through. */
+  /** The number of members of each variable involved. */
   readonly sizes: Readonly<Record<string, number>>;
-  /** 'facts': rows of bits combined for each fact; 'bits': on words; 'tensors': an einsum, or and, min of whole tensors. */
+  /** 'facts': rows of bits combined per fact; 'bits': operations on words; 'tensors': an einsum, or and/min of whole
+   *  tensors. */
   readonly on: 'facts' | 'bits' | 'tensors';
   readonly ms: number;
 }
@@ -29,13 +30,13 @@ export interface InspectedRule {
   readonly line: number;
   readonly text: string;
   readonly joins: readonly InspectedJoin[];
-  /** What one round of the rule runs. */
+  /** The kernels of one round of the rule. */
   readonly kernels: readonly Pick<sn.InspectedKernel, 'name' | 'kind' | 'engine' | 'flops' | 'bytes'>[];
-  /** Of one round of the rule. */
+  /** Duration of one round of the rule. */
   readonly ms: number;
 }
 
-/** What the rules are looked at with. */
+/** What is needed to inspect rules. */
 export interface Looking {
   readonly algebra: Algebra;
   readonly known: Tensors;
@@ -46,7 +47,7 @@ export interface Looking {
 
 const RUNS = 5;
 
-/** The best time of a function of tensors. */
+/** The shortest of several run times of a function of tensors, in milliseconds. */
 function timeOf(f: (inputs: Tensors) => Tensor, inputs: Tensors): number {
   const run = sn.jit(f);
   let best = Infinity;
@@ -68,7 +69,7 @@ interface Operand {
 
 type Joined = (a: Bits, b: Bits, labels: readonly string[]) => Bits;
 
-/** Runs a plan, and looks at each join by itself. */
+/** Runs a plan, and inspects each join separately. */
 function lookAtJoins(plan: JoinPlan, operands: readonly Operand[], joined: Joined, domains: ReadonlyMap<string, Domain>): InspectedJoin[] {
   const values = [...operands];
   return plan.joins.map(({ left, right, labels }) => {

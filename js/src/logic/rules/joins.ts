@@ -1,34 +1,35 @@
-// A rule's body as a chain of joins of two, each an einsum: which two come next, and which variables are done with then.
+// Plans a rule's body as a chain of joins of two values, each an einsum: which two come next, and which variables can be
+// dropped then.
 //
-// A variable is summed out - by or, by max, by a plain sum - as soon as neither the head nor an operand that is still to
-// come has it. Greedy: the pair comes first whose einsum has fewest points and makes fewest.
+// A variable is summed out (by "or", by max or by a plain sum) as soon as neither the head nor a remaining operand has it. The
+// plan is greedy: the next join is the pair whose einsum has the fewest points plus the fewest results.
 
 import type { Clause, Condition, Domain } from './check.js';
 import { RuleError, isAnonymous } from './syntax.js';
 
-/** Values are numbered: the operands, then the results of the joins. */
+/** A join of two values. Values are numbered: first the operands, then the results of joins. */
 export interface Join {
   readonly left: number;
   readonly right: number;
-  /** Variables of both and of the result. */
+  /** The variables of both values and of the result. */
   readonly leftLabels: readonly string[];
   readonly rightLabels: readonly string[];
   readonly labels: readonly string[];
 }
 
 export interface JoinPlan {
-  /** Variables of each operand, without those that it alone has. */
+  /** The variables of each operand, without those that occur only in it and not in the head. */
   readonly operands: readonly (readonly string[])[];
   readonly joins: readonly Join[];
-  /** Variables of the result, in the order of the head. */
+  /** The variables of the result, in the order of the head. */
   readonly labels: readonly string[];
 }
 
-/** A tensor has no more axes. */
+/** The most axes of a tensor. */
 const MOST_LABELS = 8;
-/** Entries of what a join goes through; one of more would take minutes. */
+/** The most points of a join; more would take minutes. */
 const MOST_POINTS = 2 ** 36;
-/** Entries of what a join makes. */
+/** The most entries of a join's result. */
 const MOST_ENTRIES = 2 ** 30;
 
 const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
@@ -37,14 +38,14 @@ export const variablesOf = (args: readonly (string | number)[]): string[] => [
   ...new Set(args.filter((arg): arg is string => typeof arg === 'string')),
 ];
 
-/** The variables by which a condition is joined: what is anonymous under negation is its own affair. */
+/** The variables of a condition that joins see. Anonymous variables of a negated atom are local to it. */
 export function labelsOf(condition: Condition): string[] {
   if (condition.kind === 'comparison') return variablesOf([condition.left, condition.right]);
   const all = variablesOf(condition.entry.args);
   return condition.negated ? all.filter((label) => !isAnonymous(label)) : all;
 }
 
-/** A plan for operands that have these variables, and a result that has those. */
+/** Plans joins of operands with these variables, for a result with the variables of the head. */
 export function planJoins(operands: readonly (readonly string[])[], head: readonly string[], sizeOf: (label: string) => number): JoinPlan {
   const points = (labels: readonly string[]): number => labels.reduce((n, label) => n * sizeOf(label), 1);
   const needed = (labels: readonly string[], others: readonly (readonly string[])[]): string[] =>
@@ -56,7 +57,7 @@ export function planJoins(operands: readonly (readonly string[])[], head: readon
     let best: { a: (typeof open)[0]; b: (typeof open)[0]; cost: number } | null = null;
     for (const [i, a] of open.entries()) {
       for (const b of open.slice(i + 1)) {
-        // Of equal ones those come first whose result is small, and then those that have variables in common.
+        // Of equal costs, small results come first, then pairs with common variables.
         const all = union(a.labels, b.labels);
         const apart = all.length === a.labels.length + b.labels.length && all.length > 0;
         const made = needed(all, open.filter((each) => each !== a && each !== b).map((each) => each.labels));
@@ -73,7 +74,7 @@ export function planJoins(operands: readonly (readonly string[])[], head: readon
   return { operands: own, joins, labels: [...head] };
 }
 
-/** The plan of a rule; an error where it would go beyond what is possible. */
+/** The plan of a rule; throws if a join is too large. */
 export function planClause({ body, head, domains, at }: Clause): JoinPlan {
   const sizeOf = (label: string): number => domains.get(label)!.size;
   const plan = planJoins(body.map(labelsOf), variablesOf(head.args), sizeOf);
@@ -89,7 +90,7 @@ export function planClause({ body, head, domains, at }: Clause): JoinPlan {
 
 const letter = (i: number): string => String.fromCharCode(i < 26 ? 97 + i : 39 + i);
 
-/** The spec of an einsum: a letter for each variable. */
+/** The spec of an einsum, with a letter for each variable. */
 export function specOf(left: readonly string[], right: readonly string[], result: readonly string[]): string {
   const letters = new Map<string, string>();
   const spell = (labels: readonly string[]): string =>

@@ -1,4 +1,4 @@
-// Relations as solve keeps them - whole tensors, or bits with the rows of one argument - made of facts and read as facts.
+// Converts between facts and relations as solve keeps them: whole tensors, or bits with the rows of one argument.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,12 +7,12 @@ import type { Relation } from './check.js';
 import { shapeOf } from './dense.js';
 import { placeOf, sizeOf } from './facts.js';
 
-/** null: a whole tensor. */
+/** null: a whole tensor; otherwise bits, and which argument numbers the rows. */
 export type Layout = Rows | null;
 
 type Elements = ArrayLike<number | boolean>;
 
-/** The tensor with a value at each of the rows, the largest where one is there twice. */
+/** The tensor with a value at each row, or 1; the largest value if a row occurs twice. */
 export function keptOf(relation: Relation, layout: Layout, rows: Int32Array, values: ArrayLike<number> | null, dtype: 'bool' | 'float32'): Tensor {
   const shape = shapeOf(relation);
   if (layout !== null) return sn.tensor(wordsOfPairs(rows, shape, layout), { shape: wordsShape(relation, layout) });
@@ -37,7 +37,7 @@ export function emptyOf(relation: Relation, layout: Layout, dtype: 'bool' | 'flo
   return sn.zeros(shapeOf(relation), { dtype: relation.numbers ? 'float32' : dtype });
 }
 
-/** Places in the whole tensor where a relation holds, in order. */
+/** The flat indices in the whole tensor where a relation holds, in ascending order. */
 export function placesOf(relation: Relation, layout: Layout, data: Elements, threshold: number): number[] {
   const places: number[] = [];
   if (layout === null) {
@@ -57,7 +57,7 @@ export function countOf(layout: Layout, data: Elements, threshold: number): numb
   return count;
 }
 
-/** The value at a row. */
+/** The value of a relation at a row. */
 export function valueAt(relation: Relation, layout: Layout, data: Elements, row: readonly number[]): number {
   if (layout === null) return Number(data[placeOf(relation, row)]);
   const width = wordsFor(relation.domains[1 - layout]!.size);

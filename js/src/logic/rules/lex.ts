@@ -1,4 +1,4 @@
-// A text of rules -> its words. % begins a comment, which ends with its line.
+// Splits a text of rules into words. % begins a comment, which ends with its line.
 
 import { RuleError, type Place } from './syntax.js';
 
@@ -6,15 +6,15 @@ export type WordKind = 'name' | 'number' | 'quoted' | 'sign' | 'end';
 
 export interface Word {
   readonly kind: WordKind;
-  /** As written; of a quoted one what is between the quotes. */
+  /** The text as written; for a quoted word without the quotes. */
   readonly text: string;
   readonly at: Place;
-  /** Where in the text it begins, and where it ends. */
+  /** The offsets in the text of its beginning and end. */
   readonly begin: number;
   readonly end: number;
 }
 
-// Numbers have a digit behind their dot: the dot of `domain D = 20.` ends the sentence.
+// A number needs a digit behind its dot: the dot of `domain D = 20.` ends the sentence.
 const PARTS = {
   space: /\s+|%[^\n]*/u,
   number: /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/u,

@@ -1,10 +1,11 @@
-// What a definition gives, by the semantics and the parameters of a program.
+// What a definition derives, given the semantics and the parameters of a program.
 //
-// Fuzzy: a named weight is the sigmoid of its parameter, a relation that is a parameter the sigmoids of its entries.
+// Fuzzy: a named weight is the sigmoid of its parameter; the entries of a relation that is a parameter are sigmoids, too.
 //
-// Learnt (after Domingos, arXiv 2510.12269): members have embeddings, the rows of E, and a fact is lent to members that are
-// like its own: a relation is read as K R K', where likeness K = exp(-|e - e'|^2 / 2T) is 1 of a member and itself. What
-// a rule gives is sigmoid((sum - 1/2) / T). At T = 0 likeness is identity and the sigmoid the step: rules deduce exactly.
+// Learnt (after Domingos, arXiv 2510.12269): members have embeddings, the rows of E, and a fact also counts for members that
+// are like its own. A relation R is read as K R K', where the likeness K = exp(-|e - e'|^2 / 2T) is 1 between a member and
+// itself. A rule derives sigmoid((sum - 1/2) / T). At T = 0 likeness is the identity and the sigmoid is the step, so rules
+// deduce exactly.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -18,13 +19,13 @@ import { deriveBits, wholeReader, type FactForms, type Layouts } from './packed.
 
 export type Parameters = Readonly<Record<string, Tensor>>;
 
-/** sigmoid((score - 1/2) / T), or the step that it becomes. */
+/** sigmoid((score - 1/2) / T), or the step for T = 0 (null). */
 export function truthOf(score: Tensor, temperature: Tensor | null): Tensor {
   if (temperature === null) return sn.greater(score, 0.5).astype('float32');
   return sn.sigmoid(sn.div(sn.sub(score, 0.5), temperature));
 }
 
-/** How like each member of a domain is to each. */
+/** The likeness of each pair of members of a domain. */
 export function likenessOf(embedding: Tensor, temperature: Tensor): Tensor {
   const dots = sn.matmul(embedding, sn.transpose(embedding));
   const own = sn.sum(sn.square(embedding), { axis: 1, keepdims: true });
@@ -32,7 +33,7 @@ export function likenessOf(embedding: Tensor, temperature: Tensor): Tensor {
   return sn.exp(sn.div(distance, sn.mul(temperature, -2)));
 }
 
-/** A relation through the embeddings of its domains. */
+/** A relation as it is read through the embeddings of its domains. */
 export function throughEmbeddings(relation: Relation, whole: Tensor, params: Parameters, temperature: Tensor | null): Tensor {
   let t = whole;
   for (const [axis, { name }] of relation.domains.entries()) {
@@ -46,7 +47,7 @@ export function throughEmbeddings(relation: Relation, whole: Tensor, params: Par
 export const weightOf = (weight: number | string | null, params: Parameters): Tensor | number | null =>
   typeof weight === 'string' ? sn.sigmoid(params[weight]!) : weight;
 
-/** The function of rules that solve takes. */
+/** Makes the function by which solve derives definitions. */
 export function deriveWith(semantics: Semantics, params: Parameters, temperature: Tensor | null, layouts: Layouts, forms: FactForms): Derive {
   const algebra = ALGEBRAS[semantics];
   const clause = (definition: Clause, read: Read): Tensor => {
@@ -61,7 +62,7 @@ export function deriveWith(semantics: Semantics, params: Parameters, temperature
     definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, wholeReader(layouts, read));
 }
 
-/** Facts with those whose weights are parameters, and with the relations that are parameters. */
+/** The facts, together with facts whose weights are parameters, and relations that are parameters. */
 export function withParameters(
   relations: readonly Relation[],
   facts: Tensors,

@@ -1,12 +1,12 @@
-// Boolean rules on relations kept as bits. Joins of the plan that bits are made for are done on words:
+// Boolean rules on relations kept as bits. Joins of these forms are done on words:
 //
-//   pairs (a, b), bits (b, c), b done with          rows combined by or (joinRows)
-//   bits (a, b), bits (b, c), b done with           the same for every bit of a row (joinBits)
+//   pairs (a, b), bits (b, c), b dropped            rows combined by or (joinRows)
+//   bits (a, b), bits (b, c), b dropped             the same for every bit of a row (joinBits)
 //   bits (a, b), bits (a, b)                        and of words
 //   truths of a, bits (a, b)                        rows masked
-//   the same, b done with                           whether a row has any bit
+//   the same, b dropped                             whether a row has any bit
 //
-// Any other join is done on whole tensors (dense.ts), and what it gives is packed where it is needed again.
+// All other joins are done on whole tensors (dense.ts); their results are packed when bits are needed again.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -18,33 +18,33 @@ import { labelsOf, planClause } from './joins.js';
 
 const BOOLEAN = ALGEBRAS.boolean;
 
-/** How a relation is kept: as bits with the rows of an argument, or (null) as a whole tensor. */
+/** How each relation is kept: as bits whose rows are one argument, or (null) as a whole tensor. */
 export type Layouts = ReadonlyMap<string, Rows | null>;
 
-/** Other forms of relations that are facts, by the names of the relations. */
+/** Other forms of relations that consist of facts only, by name. */
 export interface FactForms {
-  /** Columns of its rows. */
+  /** The facts as two columns. */
   readonly pairs: Readonly<Record<string, Tensor>>;
-  /** Words in the orientation that it is not kept in. */
+  /** Words in the orientation in which the relation is not kept. */
   readonly turned: Readonly<Record<string, Tensor>>;
 }
 
-/** How a join is done. */
+/** How a join is done; see InspectedJoin.on. */
 export type JoinedOn = 'facts' | 'bits' | 'tensors';
 
 interface Forms {
-  /** By the label that has the rows. */
+  /** Words whose rows are the first label, and words whose rows are the second. */
   readonly words?: readonly [Tensor | null, Tensor | null];
   readonly dense?: Tensor | undefined;
   readonly pairs?: Tensor | undefined;
 }
 
-/** An operand or the result of a join, in one form at least. */
+/** An operand or a result of a join, in at least one form. Other forms are made when needed. */
 export class Bits {
   readonly labels: readonly string[];
   readonly sizes: readonly number[];
   readonly pairs: Tensor | null;
-  /** Of the join that made it. */
+  /** How the join that made it was done. */
   readonly on: JoinedOn;
   readonly #words: [Tensor | null, Tensor | null];
   #dense: Tensor | null;
@@ -62,19 +62,19 @@ export class Bits {
     return new Bits(labels, tensor.shape, { dense: tensor }, 'tensors');
   }
 
-  /** The same as another, of tensors that its forms stand for. */
+  /** A copy that uses given tensors for its forms. */
   static from({ labels, sizes }: Bits, forms: Readonly<Record<string, Tensor>>, prefix: string): Bits {
     const form = (name: string): Tensor | undefined => forms[prefix + name];
     return new Bits(labels, sizes, { words: [form('0') ?? null, form('1') ?? null], dense: form('dense'), pairs: form('pairs') });
   }
 
-  /** Its tensors, by names. */
+  /** The tensors of its forms, by name. */
   forms(prefix: string): Record<string, Tensor> {
     const all = Object.entries({ 0: this.#words[0], 1: this.#words[1], dense: this.#dense, pairs: this.pairs });
     return Object.fromEntries(all.flatMap(([name, t]) => (t ? [[prefix + name, t]] : [])));
   }
 
-  /** A tensor that it has. */
+  /** A tensor of any form that it has. */
   get any(): Tensor {
     return this.#words[0] ?? this.#words[1] ?? this.#dense!;
   }
@@ -83,7 +83,7 @@ export class Bits {
     return this.#words.some((words) => words !== null);
   }
 
-  /** The words whose rows are of a variable. */
+  /** The words whose rows are a variable. */
   words(label: string): Tensor {
     const rows = this.labels.indexOf(label) as Rows;
     const own = this.#words[rows];
@@ -94,7 +94,7 @@ export class Bits {
     return made;
   }
 
-  /** A variable of which there are rows already. */
+  /** A variable for which there are rows already, or the first one. */
   get rowLabel(): string {
     return this.labels[this.#words[0] ? 0 : this.#words[1] ? 1 : 0]!;
   }
@@ -106,11 +106,11 @@ export class Bits {
   }
 }
 
-/** Bits with these words, whose rows are of the first label. */
+/** A value whose words have the first label as rows. */
 const ofRows = (labels: readonly [string, string], sizes: readonly [number, number], words: Tensor, on: JoinedOn = 'bits'): Bits =>
   new Bits(labels, sizes, { words: [words, null] }, on);
 
-/** A relation as the whole tensor that it stands for. */
+/** A relation in the form it is kept in, as a whole tensor. */
 export function wholeOf(layouts: Layouts, { name, domains }: Relation, tensor: Tensor): Tensor {
   const rows = layouts.get(name) ?? null;
   if (rows === null) return tensor;
@@ -120,7 +120,7 @@ export function wholeOf(layouts: Layouts, { name, domains }: Relation, tensor: T
 
 export const wholeReader = (layouts: Layouts, read: Read): Read => (relation, atom) => wholeOf(layouts, relation, read(relation, atom));
 
-/** Runs the plan of one rule. */
+/** Evaluates the plan of one rule. */
 export class Evaluation {
   readonly #clause: Clause;
   readonly #layouts: Layouts;
@@ -152,7 +152,7 @@ export class Evaluation {
     return new Bits(labels, sizes, { words, pairs: negated ? undefined : this.#forms.pairs[relation.name] });
   }
 
-  /** One join of the plan. */
+  /** Runs one join of the plan, in the cheapest way that applies. */
   join(a: Bits, b: Bits, labels: readonly string[]): Bits {
     return (
       this.#rowJoin(a, b, labels) ??
@@ -193,7 +193,7 @@ export class Evaluation {
     return this.#kept(sn.bitwiseAnd(a.words(row), b.words(row)), row, a.labels.find((label) => label !== row)!, labels);
   }
 
-  /** Truths of one variable, and bits. */
+  /** Masks rows of bits by truths of their variable. */
   #mask(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
     const row = a.labels[0];
     if (a.labels.length !== 1 || !b.isWords || !b.labels.includes(row!)) return null;
@@ -201,7 +201,7 @@ export class Evaluation {
     return this.#kept(words, row!, b.labels.find((label) => label !== row)!, labels);
   }
 
-  /** Words of rows and columns, without those variables that are done with. */
+  /** The words as a result, after dropping variables that are not in labels. */
   #kept(words: Tensor, row: string, column: string, labels: readonly string[]): Bits {
     const bits = ofRows([row, column], [this.#size(row), this.#size(column)], words);
     return labels.length === 2 ? bits : this.projected(bits, labels);
@@ -217,7 +217,7 @@ export class Evaluation {
     return Bits.of({ labels, tensor: sn.reshape(unpack(row, this.#size(label)), [this.#size(label)]) });
   }
 
-  /** The result as the relation of the head is kept. */
+  /** The result in the form in which the head's relation is kept. */
   head(result: Bits): Tensor {
     const { head } = this.#clause;
     const rows = this.#layouts.get(head.relation.name) ?? null;
@@ -241,7 +241,7 @@ export function deriveBits(clause: Clause, read: Read, layouts: Layouts, forms: 
   return evaluation.head(values[values.length - 1]!);
 }
 
-/** Which argument of each relation has the rows: the one by which it is joined with facts. */
+/** Chooses which argument of each relation numbers the rows: the one by which it is more often joined with facts. */
 export function chooseLayouts(relations: readonly Relation[], clauses: readonly Clause[], isLarge: (relation: Relation) => boolean): Layouts {
   const votes = new Map<string, [number, number]>();
   for (const { body } of clauses) {

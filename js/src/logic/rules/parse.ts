@@ -1,4 +1,4 @@
-// Words -> sentences. Each ends with a dot, and its first words tell which kind it is:
+// Parses words into sentences. Each ends with a dot, and its first words decide its kind:
 //
 //   domain Person = 2000.                              domain Colour = {red, green}.
 //   Parent(Person, Person).         Rain().            W[Person, Colour].         param Likes(Person, Person).
@@ -30,7 +30,7 @@ import {
 
 const COMPARATORS: readonly string[] = ['=', '!=', '<', '<=', '>', '>='];
 
-/** Conjunctions that the alternatives of one body may make. */
+/** The most conjunctions that the alternatives of one body may expand to. */
 const MOST_ALTERNATIVES = 256;
 
 const isCapital = (text: string): boolean => /^\p{Lu}/u.test(text);
@@ -104,7 +104,7 @@ class Parser {
     };
   }
 
-  /** A query by itself, with or without what a sentence has around it. */
+  /** A single query, with or without ?- and the dot. */
   query(): Atom {
     this.#skip('?-');
     const atom = this.#atom();
@@ -125,7 +125,7 @@ class Parser {
     this.#expect('.', 'at the end of the sentence');
   }
 
-  /** Whether the first argument is a domain, or there is none. */
+  /** Whether the first argument is a domain, or there are no arguments. */
   #declares(): boolean {
     const word = this.#peek(2);
     return (word.kind === 'name' && isCapital(word.text)) || (word.text === ')' && this.#peek(3).text === '.');
@@ -225,7 +225,7 @@ class Parser {
     throw new RuleError(at, `${text} is no weight`, 'a number from 0 to 1, or a name in lower case, of a parameter');
   }
 
-  /** A body: what `;` separates, each as the conjunctions that it may hold by. */
+  /** A body as a list of conjunctions, one of which has to hold (disjunctive normal form). */
   #alternatives(): Conjunction[] {
     if (++this.#depth > 64) throw new RuleError(this.#word.at, 'parentheses are nested more than 64 deep');
     const all: Conjunction[] = [];
@@ -272,7 +272,7 @@ class Parser {
     return { kind: 'comparison', comparator, left, right: this.#term(), at };
   }
 
-  /** Entries in brackets; the head may have an index with a dot. */
+  /** A tensor with indices in brackets. In a head, an index may have a dot. */
   #entry(inHead: boolean): { atom: Atom; along: string | null } {
     const { text, at } = this.#name('a tensor');
     const terms: Term[] = [];

@@ -1,5 +1,5 @@
-// Which domain each argument of a relation and each variable of a rule is of. Places that have to be of one domain are
-// joined (union-find); a set of places has the domain that a declaration gives to one of them, or the only one that there is.
+// Infers the domain of each argument of a relation and of each variable of a rule. Places that must have the same domain are
+// joined (union-find). A set of places has the domain that a declaration gives one of them, or the only domain of the program.
 
 import type { Domain } from './check.js';
 import { RuleError, type Atom, type Equation, type Literal, type Place, type Rule, type Syntax, type Term } from './syntax.js';
@@ -7,7 +7,7 @@ import { RuleError, type Atom, type Equation, type Literal, type Place, type Rul
 interface Node {
   parent: Node | null;
   domain: Domain | null;
-  /** Where the domain comes from. */
+  /** Where the domain comes from, for errors. */
   from: string;
 }
 
@@ -38,7 +38,7 @@ interface Use {
   readonly arity: number;
   readonly at: Place;
   readonly args: readonly Node[];
-  /** Declared, given by a fact, or derived. */
+  /** Whether it is declared, given by a fact, or derived. */
   known: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface Places {
 }
 
 class Found implements Places {
-  /** The only domain that there is, of which everything else is, too. */
+  /** The domain of the program if it has only one; all places default to it. */
   readonly #only: Domain | null;
   readonly relations = new Map<string, Use>();
   readonly #variables = new Map<Sentence, Map<string, Node>>();

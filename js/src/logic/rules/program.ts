@@ -1,4 +1,4 @@
-// logic.program(text): rules that are tensors. The text is checked at once; solve compiles all of it as one program.
+// logic.program(text): rules as tensors. The text is checked at once; solve is compiled as one program.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -21,30 +21,30 @@ import { isAnonymous, shownName } from './syntax.js';
 const { checkInteger, readOptions, shown } = sn.internals;
 
 export interface ProgramOptions {
-  /** Default 'boolean'. 'fuzzy' is 'product'. */
+  /** The algebra. Default 'boolean'. 'fuzzy' means 'product'. */
   semantics?: Semantics | 'fuzzy';
-  /** Most rounds of rules that need each other; more are an error. Default 100,000, and 1,000 where values are numbers. */
+  /** The most rounds of rules that depend on each other; more are an error. Default 100,000 for 'boolean', else 1,000. */
   maxRounds?: number;
-  /** By how much a number has to move for another round. Default 1e-6. */
+  /** Numbers have to move by more than this for another round. Default 1e-6. */
   tolerance?: number;
-  /** Of 'learnt': 0, the default, deduces exactly; above it members with like embeddings lend each other their facts. */
+  /** For 'learnt': 0, the default, deduces exactly; above it, members with similar embeddings share their facts. */
   temperature?: number;
-  /** Of 'learnt': numbers in an embedding. Default as many as the domain has members, at most 64. */
+  /** For 'learnt': the width of embeddings. Default as many as the domain has members, at most 64. */
   dim?: number;
-  /** Of 'boolean': entries from which a relation of two arguments is kept as bits, 32 in a word. Default 1,024. */
+  /** For 'boolean': relations of two arguments with at least so many entries are kept as bits, 32 per word. Default 1,024. */
   packFrom?: number;
 }
 
 export interface ForwardOptions {
-  /** Rounds of rules that need each other. Default 8. */
+  /** Rounds of rules that depend on each other. Default 8. */
   rounds?: number;
-  /** Tensors of relations in place of their facts. */
+  /** Tensors of relations, instead of their facts. */
   facts?: Readonly<Record<string, Tensor>>;
   temperature?: number;
 }
 
 export interface Solved {
-  /** Rounds that derived something new, of all components. */
+  /** The number of rounds that derived something new, over all components. */
   iterations: number;
 }
 
@@ -61,28 +61,28 @@ const FORWARD = { rounds: 'integer', facts: 'object', temperature: 'number' } as
 const SOLVE = { params: 'object', temperature: 'number' } as const;
 
 export interface SolveOptions {
-  /** Weights, relations and embeddings that are parameters; init makes the first ones. */
+  /** The values of weights, relations and embeddings that are parameters; init makes initial ones. */
   params?: Parameters;
-  /** In place of the program's. */
+  /** Replaces the program's temperature. */
   temperature?: number;
 }
 
 /** What a round derived. */
 export interface RuleRound {
-  /** From 1. */
+  /** The number of the round, from 1. */
   readonly iteration: number;
   /** The new facts of each relation. */
   readonly derived: Readonly<Record<string, Member[][]>>;
 }
 
-/** Why a fact holds, and the same as lines. */
+/** Why a fact holds, also as text. */
 export interface Explained extends Explanation {
   readonly text: string;
 }
 
 export interface InspectedRules {
   readonly rules: readonly InspectedRule[];
-  /** The program of solve, as inspect tells of any. */
+  /** The inspection of solve's program. The caller disposes it. */
   readonly program: sn.Inspection;
 }
 
@@ -97,7 +97,7 @@ export class RuleProgram {
   readonly #run;
   #stepping: Stepping<FactTensors> | null = null;
   #known: Tensors | null = null;
-  /** Made when the first fact is explained. */
+  /** Made when the first fact is explained after solve. */
   #explainer: Explainer | null = null;
 
   /** @internal */
@@ -133,13 +133,13 @@ export class RuleProgram {
     return this.#relations.map(({ name }) => name);
   }
 
-  /** The domains of a relation's arguments with their members, and whether rules derive it. */
+  /** The domains of a relation's arguments with their members, and whether rules derive the relation. */
   signature(name: string): Relation {
     const { domains, ...rest } = this.#relation('program.signature', name);
     return { ...rest, domains: domains.map((domain) => ({ ...domain, names: domain.names && [...domain.names] })) };
   }
 
-  /** What solve takes, of the inputs of its program. */
+  /** The setting and facts for solve, from the inputs of its compiled program. */
   #enter({ facts: { kept, ...forms }, params, temperature }: RuleInputs, rounds: number | null = null): { setting: Setting; facts: Tensors } {
     const { maxRounds, tolerance } = this.#options;
     const algebra = ALGEBRAS[this.semantics];
@@ -155,7 +155,7 @@ export class RuleProgram {
     return { facts: this.#given.tensors(), params, temperature: temperature > 0 ? sn.tensor(temperature) : null };
   }
 
-  /** Relations of two arguments that are large are kept as bits, unless equations derive them. */
+  /** Large relations of two arguments are kept as bits, unless equations derive them. */
   #chooseLayouts(): Layouts {
     const { components, definitions } = this.#checked;
     const byEquations = new Set(components.filter((component) => !isOfRules(component)).flatMap(({ relations }) => relations));
@@ -177,15 +177,15 @@ export class RuleProgram {
     return fail(op, `there is no relation ${shown(name)}`, `there are ${this.relations.join(', ') || 'none'}`);
   }
 
-  /** Facts in place of those set before; those of the text stay. Values are how true they are. Of a tensor of numbers
-   *  all its entries. */
+  /** Replaces the facts given by earlier calls; those of the text stay. values: how true each fact is, from 0 to 1; default
+   *  1. For a relation of numbers, rows are all entries of its tensor. */
   set(name: string, rows: Rows | Tensor, values?: ArrayLike<number>): this {
     this.#given.set(this.#relation('program.set', name), rows, values);
     this.#explainer = null;
     return this;
   }
 
-  /** Derives all that follows from the facts. */
+  /** Derives everything that follows from the facts. */
   solve(options?: SolveOptions): Solved {
     const given = readOptions('program.solve', options, SOLVE);
     return sn.tidy(() => {
@@ -202,7 +202,7 @@ export class RuleProgram {
     return new sn.SinterError('unsupported', op, text, { hint: 'option maxRounds allows more, a larger tolerance ends sooner' });
   }
 
-  /** The rounds of solve: the facts alone first. */
+  /** The rounds of solve, one by one, starting with the facts alone. */
   *#steps(op: string, options: SolveOptions | undefined): Generator<Step> {
     const inputs = sn.keep(sn.tidy(() => this.#inputs(op, readOptions(op, options, SOLVE))));
     const limit = { maxRounds: this.#options.maxRounds, endless: () => this.#endless(op) };
@@ -214,7 +214,7 @@ export class RuleProgram {
     }
   }
 
-  /** As solve, a round after the other; between them the program has what is derived by then. */
+  /** Solves round by round. Between the rounds the program answers from what is derived so far. */
   *rounds(options?: SolveOptions): Generator<RuleRound, void> {
     const seen = new Map<Relation, Set<number>>();
     for (const { iteration, known, of, deltas } of this.#steps('program.rounds', options)) {
@@ -233,7 +233,7 @@ export class RuleProgram {
     }
   }
 
-  /** Why a fact holds: the rules that derived it, down to the facts that were given. null where it does not hold. */
+  /** Why a fact holds: the rules that derived it, down to given facts; null if it does not hold. Boolean semantics only. */
   explain(text: string): Explained | null {
     const { relation, args } = this.#query('program.explain', text);
     this.#checkConstants('program.explain', args);
@@ -243,7 +243,7 @@ export class RuleProgram {
     return found && { ...found, text: explanationText(found) };
   }
 
-  /** In which round each fact came up. */
+  /** The round in which each fact was derived. */
   #ranks(): Ranks {
     const ranks = new Map<Relation, Int32Array>();
     for (const { iteration, known, of, deltas } of this.#steps('program.explain', undefined)) {
@@ -257,8 +257,8 @@ export class RuleProgram {
     return { of: (relation, row) => ranks.get(relation)![placeOf(relation, row)]! };
   }
 
-  /** What becomes of the rules: their einsums with how, how large and how long each is, the kernels of each rule, and the
-   *  program of all. It looks at what solve derived, which it calls where that was not done. */
+  /** Inspects the rules: their einsums (how, how large, how long), the kernels of each rule, and the program of solve. Uses
+   *  what solve derived; calls solve first if necessary. */
   inspect(options?: SolveOptions): InspectedRules {
     const given = readOptions('program.inspect', options, SOLVE);
     if (!this.#known) this.solve(given);
@@ -289,13 +289,13 @@ export class RuleProgram {
     return { relation, tensor };
   }
 
-  /** The tensor of a relation, an axis for each argument; yours to dispose of. */
+  /** The tensor of a relation, with an axis per argument. The caller owns it. */
   tensor(name: string): Tensor {
     const { relation, tensor } = this.#solved('program.tensor', name);
     return sn.tidy(() => sn.reshape(wholeOf(this.#layouts, relation, tensor), shapeOf(relation)));
   }
 
-  /** Above which value something is a fact. */
+  /** Values above this count as facts. */
   get #threshold(): number {
     return this.semantics === 'boolean' ? 0 : 0.5;
   }
@@ -306,7 +306,7 @@ export class RuleProgram {
     return { relation, layout: this.#layout(relation), data: tensor.dataSync() as ArrayLike<number> };
   }
 
-  /** Where a relation holds: places in its tensor, in order. */
+  /** The flat indices in its tensor where a relation holds, in ascending order. */
   #places(op: string, name: string): { relation: Relation; places: number[] } {
     const { relation, layout, data } = this.#truths(op, name);
     return { relation, places: placesOf(relation, layout, data, this.#threshold) };
@@ -316,13 +316,13 @@ export class RuleProgram {
     return tensor ? placesOf(relation, this.#layout(relation), tensor.dataSync() as ArrayLike<number>, this.#threshold) : [];
   }
 
-  /** How many facts a relation has; of numbers from 0 to 1 those above 0.5. */
+  /** The number of facts of a relation; for numbers from 0 to 1, those above 0.5. */
   count(name: string): number {
     const { layout, data } = this.#truths('program.count', name);
     return countOf(layout, data, this.#threshold);
   }
 
-  /** The facts of a relation, sorted: members by number, or by name where their domain has names. */
+  /** The facts of a relation, sorted. Members are given by name if their domain has names, else by number. */
   rows(name: string): Member[][] {
     const { relation, places } = this.#places('program.rows', name);
     return places.map((place) => namedRow(relation, rowAt(relation, place)));
@@ -338,8 +338,8 @@ export class RuleProgram {
     if (free !== undefined) fail(op, `the variable ${shownName(String(free))}, expected constants`, 'query(text) has variables');
   }
 
-  /** For each fact that fits, what the variables stand for: p.query('Ancestor(7, x)') -> [{ x: 12 }, ...]. Without
-   *  variables [{}] or []. */
+  /** For each fact that matches, the members of the variables: p.query('Ancestor(7, x)') -> [{ x: 12 }, ...]. Without
+   *  variables the result is [{}] or []. */
   query(text: string): Record<string, Member>[] {
     const { relation, args } = this.#query('program.query', text);
     const { places } = this.#places('program.query', relation.name);
@@ -351,12 +351,12 @@ export class RuleProgram {
     });
   }
 
-  /** The queries of the text, each with its answers. */
+  /** The queries in the text of the program, each with its answers. */
   queries(): { text: string; answers: Record<string, Member>[] }[] {
     return this.#checked.queries.map(({ text }) => ({ text, answers: this.query(text) }));
   }
 
-  /** How true a fact is: p.value('Likes(1, 2)'). */
+  /** How true a fact is, from 0 to 1: p.value('Likes(1, 2)'). */
   value(text: string): number {
     const { relation, args } = this.#query('program.value', text);
     this.#checkConstants('program.value', args);
@@ -364,7 +364,7 @@ export class RuleProgram {
     return valueAt(relation, layout, data, args as number[]);
   }
 
-  /** Names and shapes of what params has. */
+  /** The names and shapes of all parameters. */
   #wanted(): Map<string, number[]> {
     const wanted = new Map<string, number[]>();
     const { definitions, facts, domains } = this.#checked;
@@ -389,8 +389,8 @@ export class RuleProgram {
     }
   }
 
-  /** The first parameters: of weights and relations around 0, embeddings orthonormal where dim allows it, else
-   *  at random. */
+  /** Initial parameters: weights 0, relations near 0, embeddings the unit matrix if dim is the size of the domain, else
+   *  random rows of length 1. */
   init(key: Tensor): Record<string, Tensor> {
     const wanted = [...this.#wanted()];
     return sn.tidy(() =>
@@ -408,7 +408,7 @@ export class RuleProgram {
     );
   }
 
-  /** The tensors of all relations as a function of parameters, and of facts where given: for grad, trainStep and jit. */
+  /** The tensors of all relations as a function of parameters and, optionally, of facts; for grad, trainStep and jit. */
   forward(params: Parameters, options?: ForwardOptions): Tensors {
     const { rounds = 8, facts = {}, temperature = this.#options.temperature } = readOptions('program.forward', options, FORWARD);
     checkInteger('program.forward', 'rounds', rounds, 1);
@@ -430,7 +430,7 @@ export class RuleProgram {
     });
   }
 
-  /** Releases all tensors and compiled programs. */
+  /** Frees all tensors and compiled programs. */
   dispose(): void {
     this.#forget();
     this.#run.dispose();
@@ -440,5 +440,5 @@ export class RuleProgram {
   }
 }
 
-/** Rules as a text, checked: errors are RuleErrors with the line and the column. */
+/** A program of rules from its text. Errors in the text are RuleErrors with line and column. */
 export const program = (text: string, options?: ProgramOptions): RuleProgram => new RuleProgram(text, options);

@@ -1,5 +1,5 @@
-// The rounds of solve one by one, each a call of a compiled program: for a page that lights facts up as they are derived,
-// and to find out in which round a fact came up.
+// Runs the rounds of solve one by one, each a call of a compiled program: for pages that show facts as they are derived, and to
+// find the round in which a fact was derived.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -7,7 +7,7 @@ import type { Relation } from './check.js';
 import { isOfRules, moved, naiveRound, roundOf, united, type Setting, type Tensors } from './fixpoint.js';
 import type { Component } from './strata.js';
 
-/** What a round starts from: inputs of all its programs. */
+/** The inputs of the programs of all rounds. */
 export interface Inputs<F> {
   readonly facts: F;
   readonly params: Readonly<Record<string, Tensor>>;
@@ -15,12 +15,12 @@ export interface Inputs<F> {
 }
 
 export interface Step {
-  /** How many rounds derived something so far; 0 where the facts are all that is known. */
+  /** The number of rounds so far that derived something; 0 for the facts alone. */
   readonly iteration: number;
   readonly known: Tensors;
-  /** Relations that the round is of. */
+  /** The relations of the round's component. */
   readonly of: readonly Relation[];
-  /** What is new, in the form in which it is kept; null where values are numbers. */
+  /** What is new, in the form in which relations are kept; null for semantics with numbers. */
   readonly deltas: Tensors | null;
 }
 
@@ -67,7 +67,8 @@ export class Stepping<F> {
     }));
   }
 
-  /** What is known at the start, and after each round that derives something; disposed of before the next is made. */
+  /** Yields what is known at the start, and after each round that derives something. The tensors are disposed before the
+   *  next round is yielded. */
   *run(inputs: Inputs<F>): Generator<Step> {
     let state: Made = { known: sn.keep(this.#begin(inputs)), deltas: null, goesOn: sn.keep(sn.tensor(true)) };
     let iteration = 0;

@@ -1,14 +1,14 @@
-// The order in which relations are derived: components of relations that depend on each other, each after those that it
-// needs. A relation that depends on its own negation has no such order: that is an error which names the cycle.
+// The order in which relations are derived: components of relations that depend on each other, each after the components it
+// needs. A relation that depends on its own negation has no such order; the error names the cycle.
 
 import type { Definition, Relation } from './check.js';
 import { RuleError, type Place } from './syntax.js';
 
-/** Relations derived together, and what derives them. */
+/** Relations that are derived together, and the definitions that derive them. */
 export interface Component {
   readonly relations: readonly Relation[];
   readonly definitions: readonly Definition[];
-  /** One of them needs itself, directly or through others. */
+  /** Whether one of them depends on itself, directly or through others. */
   readonly recursive: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Edge {
 
 type Edges = ReadonlyMap<Relation, readonly Edge[]>;
 
-/** What each relation needs. */
+/** The relations that each relation depends on. */
 function needsOf(relations: readonly Relation[], definitions: readonly Definition[]): Edges {
   const edges = new Map<Relation, Edge[]>(relations.map((relation) => [relation, []]));
   for (const definition of definitions) {
@@ -37,7 +37,7 @@ function needsOf(relations: readonly Relation[], definitions: readonly Definitio
   return edges;
 }
 
-/** The relations in the order in which a walk leaves them, which goes on over edges. */
+/** The relations in the order in which a depth-first walk over `next` leaves them (postorder). */
 function leaving(starts: readonly Relation[], next: (relation: Relation) => readonly Relation[], seen: Set<Relation>): Relation[] {
   const left: Relation[] = [];
   for (const start of starts) {
@@ -57,7 +57,7 @@ function leaving(starts: readonly Relation[], next: (relation: Relation) => read
   return left;
 }
 
-/** Strongly connected components (Kosaraju), those that others need first. */
+/** The strongly connected components (Kosaraju), each after those that it needs. */
 function connected(relations: readonly Relation[], edges: Edges): Relation[][] {
   const backwards = new Map<Relation, Relation[]>(relations.map((relation) => [relation, []]));
   for (const [from, all] of edges) for (const { to } of all) backwards.get(to)!.push(from);
@@ -69,7 +69,7 @@ function connected(relations: readonly Relation[], edges: Edges): Relation[][] {
   });
 }
 
-/** The shortest way of edges within a component. */
+/** The shortest path within a component. */
 function wayWithin(component: ReadonlySet<Relation>, edges: Edges, from: Relation, to: Relation): Relation[] {
   const before = new Map<Relation, Relation | null>([[from, null]]);
   for (const relation of before.keys()) {

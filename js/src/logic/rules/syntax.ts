@@ -1,19 +1,19 @@
-// What a text of rules says, as the parser found it: names are not yet looked up.
+// The syntax tree of a text of rules. Names are not resolved yet.
 
 import * as sn from '../../index.js';
 
-/** A place in the text; both count from 1. */
+/** A position in the text; line and column count from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** A text of rules that is wrong. */
+/** An error in a text of rules. */
 export class RuleError extends sn.SinterError {
   static {
     Object.defineProperty(this.prototype, 'name', { value: 'RuleError', configurable: true, writable: true });
   }
-  /** Where in the text. */
+  /** The position in the text. */
   readonly at: Place;
 
   constructor(at: Place, text: string, hint = '') {
@@ -28,7 +28,7 @@ export interface Variable {
   readonly at: Place;
 }
 
-/** A member of a domain: by its number, or by its name. */
+/** A member of a domain, by number or by name. */
 export interface Constant {
   readonly kind: 'constant';
   readonly value: number | string;
@@ -54,17 +54,17 @@ export const TESTS: Readonly<Record<Comparator, (a: number, b: number) => boolea
   '>=': (a, b) => a >= b,
 };
 
-/** What a body is a conjunction of. */
+/** One condition of a body. */
 export type Literal =
   | { readonly kind: 'atom'; readonly atom: Atom; readonly negated: boolean; readonly at: Place }
   | { readonly kind: 'comparison'; readonly comparator: Comparator; readonly left: Term; readonly right: Term; readonly at: Place };
 
 export interface Rule {
-  /** From 1, in the order of the text; the alternatives of one rule with `;` share it. */
+  /** Counts from 1 in the order of the text; 0 for facts. The alternatives of one rule with `;` share a number. */
   readonly number: number;
   readonly head: Atom;
   readonly body: readonly Literal[];
-  /** What it is worth: a number, the name of a parameter, or all. */
+  /** The weight: a number, or the name of a parameter; null if there is none. */
   readonly weight: number | string | null;
   readonly text: string;
   readonly at: Place;
@@ -79,15 +79,15 @@ export interface Product {
 export const NONLINEARITIES = ['step', 'sigmoid', 'relu', 'tanh', 'exp', 'softmax'] as const;
 export type Nonlinearity = (typeof NONLINEARITIES)[number];
 
-/** Head[x, z] = f(sum of products): indices that the head lacks are summed. */
+/** Head[x, z] = f(sum of products). Indices that the head lacks are summed over. */
 export interface Equation {
   readonly number: number;
   readonly head: Atom;
-  /** The index with the dot, along which softmax is 1. */
+  /** The index with a dot, along which softmax sums to 1. */
   readonly along: string | null;
   readonly f: Nonlinearity | null;
   readonly sum: readonly Product[];
-  /** += and not =. */
+  /** Whether it is written with += instead of =. */
   readonly adds: boolean;
   readonly text: string;
   readonly at: Place;
@@ -96,12 +96,12 @@ export interface Equation {
 export interface DomainDeclaration {
   readonly name: string;
   readonly size: number;
-  /** Of its members, where they have any. */
+  /** The names of its members, if they have any. */
   readonly names: readonly string[] | null;
   readonly at: Place;
 }
 
-/** Likes(Person, Person) of truth values, or W[Person, Person] of numbers. */
+/** Likes(Person, Person) has truth values, W[Person, Person] has numbers. */
 export interface RelationDeclaration {
   readonly name: string;
   readonly domains: readonly { readonly name: string; readonly at: Place }[];
@@ -119,12 +119,12 @@ export interface Syntax {
   readonly queries: readonly Atom[];
 }
 
-/** The name of an underscore, which stands for a variable that is nowhere else. */
+/** The name given to an underscore: a variable that occurs nowhere else. */
 export const anonymous = (number: number): string => `_#${number}`;
 
 export const isAnonymous = (variable: string): boolean => variable.startsWith('_#');
 
-/** A variable as in the text. */
+/** A variable as it is written. */
 export const shownName = (variable: string): string => (isAnonymous(variable) ? '_' : variable);
 
 const termText = (term: Term): string =>
