@@ -16,7 +16,7 @@ export type GateForm = 'softmax' | 'table';
 export interface GatesOptions {
   inputs: number;
   outputs: number;
-  /** 'random' (default): pairs of inputs, each at most once if possible, by the seed. Two arrays: the inputs a and b of
+  /** 'random' (default): pairs of inputs, each pair at most once, by the seed. Two arrays: the inputs a and b of
    *  every gate. { candidates: k }: each wire is learnt among k inputs. */
   wires?: 'random' | readonly [ArrayLike<number>, ArrayLike<number>] | { candidates: number };
   /** Default 'softmax'. */

@@ -1,5 +1,5 @@
-// What automata learn: options of logic.automaton, with grids to start from and what is to become of them. Options that
-// are given go before a task's own.
+// Tasks that automata learn: options of logic.automaton with starts and targets. Options given by the caller replace a task's
+// own.
 
 import * as sn from '../index.js';
 import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
@@ -8,18 +8,19 @@ import type { AutomatonOptions } from './automaton.js';
 export type TaskOptions = Partial<AutomatonOptions>;
 
 export interface CheckerboardOptions extends Omit<TaskOptions, 'update'> {
-  /** 'full' (default): 10 layers of 256 gates, then half as many each; 'small': 4 of them. Or gates of each layer. */
+  /** The gates of each layer. 'full' (default): 10 layers of 256, then halving down to 8; 'small': 4 layers of 256 instead
+   *  of 10. */
   update?: 'small' | 'full' | readonly number[];
 }
 
-/** Gates of each layer: so many of a width, then half as many each down to the last. */
+/** The gates of each layer: `layers` layers of the width, then half as many each time, down to the last. */
 function narrowing(width: number, layers: number, last: number): number[] {
   const widths = Array.from({ length: layers }, () => width);
   for (let next = width / 2; next > last; next /= 2) widths.push(next);
   return [...widths, last];
 }
 
-/** Squares of 2 x 2 in channel 0, on a grid of 16 x 16, within 20 steps from random bits. */
+/** Learns squares of 2 x 2 in channel 0, on a grid of 16 x 16, within 20 steps from random bits. */
 export function checkerboard(options: CheckerboardOptions = {}): AutomatonOptions {
   const op = 'tasks.checkerboard';
   if (!internals.isPlainObject(options)) throw new SinterError('argument', op, `${internals.shown(options)} is no object with options`);
@@ -31,7 +32,7 @@ export function checkerboard(options: CheckerboardOptions = {}): AutomatonOption
     form: 'table',
     residual: 6,
     noise: 0.03,
-    // Gradients of most gates are below 1e-9, means through 20 steps: with the usual eps these gates would hardly learn.
+    // The gradients of most gates, means through 20 steps, are below 1e-9: with the usual eps these gates would hardly learn.
     optimizer: sn.optim.adamw({ lr: 0.15, beta2: 0.99, eps: 1e-13, weightDecay: 0, clipNorm: 100 }),
     grid: [16, 16],
     steps: 20,
@@ -46,11 +47,11 @@ export function checkerboard(options: CheckerboardOptions = {}): AutomatonOption
   };
 }
 
-/** A circle of 8 bits in which every 3 bits in a row occur once. */
+/** A cyclic sequence of 8 bits in which every triple of consecutive bits occurs once (de Bruijn). */
 const BITS = [0, 0, 0, 1, 0, 1, 1, 1];
 
-/** A grid of 8 x 64 that wraps around, with each of the 512 neighbourhoods once: columns are the circle of bits, turned; by
- *  how much more than the column before runs through a circle of 64 numbers, in which every two in a row occur once. */
+/** A grid of 8 x 64 that wraps around and contains each of the 512 neighbourhoods once. Each column is BITS, rotated. The
+ *  increments of the rotation form a cyclic sequence of 64 numbers in which every pair of consecutive ones occurs once. */
 function allNeighbourhoods(): number[][] {
   const turns: number[] = [];
   for (let i = 0; i < 8; i++) {
@@ -62,15 +63,15 @@ function allNeighbourhoods(): number[][] {
   return BITS.map((_, y) => from.map((turned) => BITS[(y + turned) % 8]!));
 }
 
-/** The rule of Conway's Game of Life on grids that wrap around. */
+/** One step of Conway's Game of Life, on grids that wrap around. */
 function lifeAfter(cells: Tensor): Tensor {
   const shifted = [-1, 0, 1].flatMap((dy) => [-1, 0, 1].map((dx) => cells.roll([dy, dx], { axis: [2, 3] })));
   const three = shifted.reduce((sum, each) => sum.add(each));
-  // With the cell itself: 3 alive, or 4 with it among them.
+  // The sum includes the cell itself: it lives if the sum is 3, or if it is 4 and the cell was alive.
   return sn.where(three.equal(3), 1, sn.where(three.equal(4), cells, 0));
 }
 
-/** One step of the Game of Life: all 512 neighbourhoods at once, on one grid. */
+/** Learns one step of the Game of Life, from a grid that has all 512 neighbourhoods. */
 export const gameOfLife = (options: TaskOptions = {}): AutomatonOptions => ({
   channels: 1,
   perception: { kernels: 16, layers: [8, 4, 2, 1] },
@@ -84,7 +85,7 @@ export const gameOfLife = (options: TaskOptions = {}): AutomatonOptions => ({
   ...options,
 });
 
-/** Rows of bits, or planes of them, one for each of the first channels. */
+/** The pixels of a picture: rows of bits, or one such plane for each of the first channels. */
 export type Pixels = readonly (readonly number[])[] | readonly (readonly (readonly number[])[])[];
 
 function planesOf(op: string, pixels: Pixels): number[][][] {
@@ -100,7 +101,7 @@ function planesOf(op: string, pixels: Pixels): number[][][] {
   return planes;
 }
 
-/** A picture that grows from one cell in the middle within 12 steps. */
+/** Learns to grow a picture from one cell in the middle within 12 steps. */
 export function picture(pixels: Pixels, options: TaskOptions = {}): AutomatonOptions {
   const planes = planesOf('tasks.picture', pixels);
   const [height, width] = [planes[0]!.length, planes[0]![0]!.length];
@@ -120,12 +121,12 @@ export function picture(pixels: Pixels, options: TaskOptions = {}): AutomatonOpt
   };
 }
 
-/** A picture that grows, and grows again where a square of half its height and width was cleared. */
+/** Learns to grow a picture, and to grow it again after a square of half its height and width was cleared. */
 export const healing = (pixels: Pixels, options: TaskOptions = {}): AutomatonOptions => ({
   ...picture(pixels, options),
   damage: (grids, key) => {
     const [, batch, height, width] = grids.shape as readonly [number, number, number, number];
-    /** Whether a place along an axis is within the square, which begins anywhere: (batch, size). */
+    /** Whether a place along an axis is within the square, which begins at a random place: (batch, size). */
     const within = (size: number, k: Tensor): Tensor => {
       const half = size >> 1;
       const begin = sn.random.uniform(k, [batch, 1]).mul(size - half + 1).floor();

@@ -1,9 +1,9 @@
-// Gates over rows of memory, at constant wires, with a derivative of their own.
+// Gates over rows in memory, with constant wires and a derivative of their own.
 //
-// A gate is c0 + c1 a + c2 b + c3 a b, and a and b are rows of x. Derived op by op, both wires of all gates would be put
-// together in memory, and their gradients be added from there. The rule here reads dy, a and b once for the coefficients;
-// every row of x adds what its wires bring, dy (c1 + c3 b) or dy (c2 + c3 a), where that is computed. That is two thirds of
-// the time in steps of an automaton, and quicker beside thousands of gates, too.
+// A gate is c0 + c1 a + c2 b + c3 a b, where a and b are rows of x. The derivative op by op would write both inputs of all
+// gates to memory, and scatter their gradients from there. The rule here reads dy, a and b once for the coefficients. For dx,
+// each row of x adds the terms of its wires, dy (c1 + c3 b) or dy (c2 + c3 a), where they are computed. Steps of an automaton
+// take two thirds of the time; layers of thousands of gates are faster, too.
 
 import * as sn from '../index.js';
 import type { Tensor } from '../index.js';
@@ -11,10 +11,10 @@ import type { Wires } from './wires.js';
 
 type Coefficients = readonly [c0: Tensor, c1: Tensor, c2: Tensor, c3: Tensor];
 
-/** Gates of rows a and b. */
+/** The gates' values for rows a and b. */
 export const combined = ([c0, c1, c2, c3]: Coefficients, a: Tensor, b: Tensor): Tensor => c0.add(c1.mul(a)).add(b.mul(c2.add(c3.mul(a))));
 
-/** Of a layer with these wires: rows (inputs, cells) and coefficients (gates, 1) -> (gates, cells). */
+/** A function for a layer with these wires: rows (inputs, cells) and coefficients (gates, 1) -> (gates, cells). */
 export function wiredGates([wiresA, wiresB]: Wires): (x: Tensor, ...coefficients: Coefficients) => Tensor {
   const inputsOf = (x: Tensor): [Tensor, Tensor] => [x.take(sn.tensor(wiresA)), x.take(sn.tensor(wiresB))];
   const all = Int32Array.of(...wiresA, ...wiresB);

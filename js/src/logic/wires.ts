@@ -1,13 +1,13 @@
-// Wires of a layer of gates: which two inputs each gate has. Fixed at random they are pairs of neighbours on random
-// circles through all inputs, so that every input is about as often a first as a second input of a gate, and gates that
-// pass on their first input lose nothing of what comes in.
+// The wires of a layer of gates: which two inputs each gate has. Random wires are pairs of neighbours on random circles through
+// all inputs. So every input is about as often a first as a second input, and gates that pass their first input on lose none of
+// the inputs.
 
 import { SinterError, internals } from '../index.js';
 
 /** The first and the second input of every gate. */
 export type Wires = readonly [a: Int32Array, b: Int32Array];
 
-/** Whole numbers below n, from a seed: SplitMix32. */
+/** A generator of whole numbers below n, from a seed (SplitMix32). */
 export function numbersFrom(seed: number): (n: number) => number {
   let state = seed | 0;
   return (n) => {
@@ -18,7 +18,7 @@ export function numbersFrom(seed: number): (n: number) => number {
   };
 }
 
-/** Puts the elements into a random order. */
+/** Shuffles a list in place. */
 function shuffle(list: { [i: number]: number; length: number }, below: (n: number) => number): void {
   for (let i = list.length - 1; i > 0; i--) {
     const j = below(i + 1);
@@ -26,10 +26,10 @@ function shuffle(list: { [i: number]: number; length: number }, below: (n: numbe
   }
 }
 
-/** How many pairs of different inputs there are. */
+/** The number of pairs of different inputs. */
 const pairCount = (inputs: number): number => (inputs * (inputs - 1)) / 2;
 
-/** Unique pairs of inputs, from a seed. */
+/** Distinct random pairs of inputs, from a seed. Throws if there are fewer pairs than gates. */
 export function randomWires(op: string, inputs: number, outputs: number, seed: number): Wires {
   if (outputs > pairCount(inputs))
     throw new SinterError('argument', op, `${inputs} inputs have ${pairCount(inputs)} pairs, too few for ${outputs} gates`, {
@@ -56,8 +56,8 @@ export function randomWires(op: string, inputs: number, outputs: number, seed: n
   return wires;
 }
 
-/** The wires of so many such layers beside each other, the gates of the first before those of the second. Inputs lie in
- *  parts, of so many rows for each layer: part 0 of all layers, then part 1. */
+/** The wires of several copies of a layer side by side; gates are ordered by copy. Inputs are ordered by part: the rows of
+ *  part 0 of all copies, then those of part 1, and so on. */
 export function repeatedWires([a, b]: Wires, parts: readonly number[], copies: number): Wires {
   const places: number[] = [];
   for (let copy = 0; copy < copies; copy++) {
@@ -73,7 +73,7 @@ export function repeatedWires([a, b]: Wires, parts: readonly number[], copies: n
   return [side(a), side(b)];
 }
 
-/** Offers all pairs in random order: for layers that have nearly all of them. */
+/** Offers all pairs in random order, for layers that use nearly all of them. */
 function takeOthers(inputs: number, below: (n: number) => number, take: (a: number, b: number) => void): void {
   const pairs: number[] = [];
   for (let a = 0; a < inputs; a++) for (let b = a + 1; b < inputs; b++) pairs.push(a * inputs + b);
@@ -81,13 +81,13 @@ function takeOthers(inputs: number, below: (n: number) => number, take: (a: numb
   for (const pair of pairs) take(Math.floor(pair / inputs), pair % inputs);
 }
 
-/** For 2 x outputs wires, those of first inputs before those of second ones, k inputs to choose from: (2 outputs, k). */
+/** k candidate inputs for each wire, first for the wires of inputs a, then of inputs b: (2 outputs, k). */
 export function candidateWires(op: string, inputs: number, outputs: number, k: number, seed: number): Int32Array {
   internals.checkInteger(op, 'candidates', k, 1, inputs);
   const below = numbersFrom(seed);
   const made = new Int32Array(2 * outputs * k);
   const circle = Int32Array.from({ length: inputs }, (_, i) => i);
-  // One order after the other, cut into k at a time: a wire has no input twice, and each input is as often there.
+  // Shuffled orders are cut into pieces of k: no wire has an input twice, and all inputs occur about equally often.
   let at = inputs;
   for (let wire = 0; wire < 2 * outputs; wire++) {
     if (at + k > inputs) {
@@ -100,7 +100,7 @@ export function candidateWires(op: string, inputs: number, outputs: number, k: n
   return made;
 }
 
-/** Wires that were given, checked. */
+/** Checks wires given by the caller. */
 export function givenWires(op: string, inputs: number, outputs: number, given: readonly unknown[]): Wires {
   const checked = given.map((list, side) => {
     const what = side === 0 ? 'a' : 'b';

@@ -1,9 +1,9 @@
-// A profile as a file of speedscope.app.
+// Exports a profile for speedscope.app.
 
 import type { Profile } from '../index.js';
 import { checkProfile } from './given.js';
 
-/** For speedscope.app: a profile for each worker. */
+/** A file for speedscope.app, with one profile per worker. */
 export function toSpeedscope(profile: Profile): Record<string, unknown> {
   checkProfile('toSpeedscope', profile, ['workers', 'spans']);
   const { spans, workers, totalMs } = profile;

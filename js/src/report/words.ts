@@ -1,12 +1,12 @@
-// What a profile says, in words: what bounds the program, and which three changes would help most.
+// Explains a profile in words: what bounds the program, and which three changes would help most.
 //
-// Every millisecond has one cause. What is spent outside of kernels has the name of its gap; a kernel is bounded by what
-// it comes closest to: the memory's rate, that of arithmetic, or one thread.
+// Every millisecond has one cause. Time outside kernels is counted under the name of its gap. A kernel is bounded by what it
+// comes closest to: the rate of memory, the rate of arithmetic, or a single thread.
 
 import { internals, type CompileOptions, type KernelProfile, type Profile } from '../index.js';
 import { checkProfile } from './given.js';
 
-/** What the machine can do, all threads together. */
+/** The highest rates of the machine, over all threads. */
 export interface Roof {
   gflops: number;
   gbps: number;
@@ -17,35 +17,35 @@ export type Bound = 'memory' | 'arithmetic' | 'packing' | 'one thread' | 'dispat
 export interface Change {
   /** What to do, in a sentence. */
   text: string;
-  /** What it would bring, estimated from the profile. */
+  /** The estimated gain, in milliseconds of the profile. */
   savesMs: number;
-  /** Options to compile with that make the change, to measure it. */
+  /** Compile options that make the change, so that it can be measured. */
   options?: CompileOptions;
 }
 
 export interface ProfileReport {
-  /** What most of the time goes to. */
+  /** The cause of most of the time. */
   bound: Bound;
-  /** The share of each in the whole time; together 1. */
+  /** Each cause's share of the whole time; the sum is 1. */
   shares: Record<Bound, number>;
   /** At most three, the best first. */
   changes: Change[];
-  /** All of it in words. */
+  /** The whole report as text. */
   text: string;
 }
 
 export interface ReportOptions {
-  /** Default: the best rates in the profile itself, which are no more than the machine's. */
+  /** The machine's rates. Default: the best rates in the profile itself, which cannot exceed the machine's. */
   roof?: Roof;
 }
 
 const OPTIONS: internals.OptionSchema<ReportOptions> = { roof: 'object' };
 
-/** A kernel on one thread that takes less is not worth waking others for. */
+/** A kernel on one thread that takes less per call is too short for more threads. */
 const LONG_MS = 0.05;
-/** From this share of the time on something is worth a word. */
+/** The smallest share of the time that the report mentions. */
 const WORTH = 0.03;
-/** A product below this share of both roofs spends its time on packing operands, and on its edges. */
+/** A product below this share of both rates spends its time on packing operands and on edges. */
 const CLOSE = 0.35;
 
 const WORDS: Record<Bound, string> = {
@@ -77,9 +77,9 @@ const percent = (share: number): string => `${Math.round(100 * share)} %`;
 interface Found {
   profile: Profile;
   roof: Roof;
-  /** Milliseconds. */
+  /** Milliseconds per cause. */
   spent: Record<Bound, number>;
-  /** Per cause its kernels, longest first. */
+  /** The kernels of each cause, in the order of the profile. */
   kernels: Map<Bound, KernelProfile[]>;
 }
 
@@ -89,7 +89,8 @@ function find(profile: Profile, roof: Roof): Found {
   const spent: Record<Bound, number> = { memory: 0, arithmetic: 0, packing: 0, 'one thread': 0, dispatch, compile, host };
   const listed = new Map<Bound, KernelProfile[]>();
   const inKernels = kernels.reduce((sum, { ms }) => sum + ms, 0);
-  // From the first worker's start to the last one's end kernels take a little more than workers are busy.
+  // Kernels are measured from the first worker's start to the last one's end, which adds up to a little more than the busy
+  // time.
   const scale = inKernels > 0 ? (totalMs - dispatch - compile - host) / inKernels : 0;
   for (const kernel of kernels) {
     const bound = boundOf(kernel, roof, workers.length);
@@ -137,7 +138,7 @@ function changesOf({ profile, roof, spent, kernels }: Found): Change[] {
     .slice(0, 3);
 }
 
-/** What a profile says, in words. */
+/** Explains a profile in words. */
 export function report(profile: Profile, options?: ReportOptions): ProfileReport {
   const op = 'report';
   checkProfile(op, profile, ['kernels', 'workers']);

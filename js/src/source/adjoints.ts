@@ -1,9 +1,9 @@
-// What values of a derivative are derivatives by, as far as products tell: for y = a b with cotangent dy, reverse mode
-// makes da = dy b^T and db = a^T dy. Only names depend on it, so a guess does no harm.
+// Finds which values are cotangents of which, as far as matrix products tell: for y = a b with cotangent dy, reverse mode makes
+// da = dy b^T and db = a^T dy. This only affects names, so a wrong guess does no harm.
 
 import { listAttr, sameShape, type Graph, type GraphNode } from './graph.js';
 
-/** What a node is the transpose of along its last two axes; -1: it is no such view. */
+/** The node whose last two axes this node swaps; -1 if it is no such transpose. */
 function transposed(graph: Graph, id: number): number {
   const { op, attrs, inputs, shape } = graph.nodes[id]!;
   if (op !== 'transpose') return -1;
@@ -12,13 +12,13 @@ function transposed(graph: Graph, id: number): number {
   return axes.every((axis, i) => axis === (i < last - 1 ? i : 2 * last - 1 - i)) ? inputs[0]! : -1;
 }
 
-/** The sum of a product and a bias where that is all that reads the product, or the product. */
+/** The sum of a product and a bias, if only that reads the product; otherwise the product. */
 function biased(graph: Graph, readers: readonly number[], id: number): number {
   const [only, ...others] = readers.filter((reader) => graph.nodes[reader]!.op !== 'transpose');
   return only !== undefined && others.length === 0 && graph.nodes[only]!.op === 'add' ? only : id;
 }
 
-/** By cotangent: the node that it belongs to. */
+/** Maps cotangents to the nodes that they belong to. */
 export function adjoints(graph: Graph, readers: readonly number[][]): Map<number, number> {
   const found = new Map<number, number>();
   const products = graph.nodes.flatMap(({ op }, id) => (op === 'matmul' ? [id] : []));

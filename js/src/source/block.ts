@@ -1,7 +1,8 @@
-// The statements of one function: a graph in an order to read, one named value a line.
+// Writes the statements of one function: a graph in a readable order, with one named value per line.
 //
-// A value is named if it is read twice, or if its text would make a line too long; others stand where they are read. What
-// is deep comes first, so that a derivative begins with the function it is of; everything else as late as it can.
+// A value gets a name if it is read twice, or if its text would make a line too long; other values are inlined where they are
+// read. Deep operands come first, so that a derivative begins with the function that it derives; everything else comes as late
+// as possible.
 
 import { adjoints } from './adjoints.js';
 import { control, inputsOf, isControl } from './control.js';
@@ -12,21 +13,21 @@ import { spell, type HelperName, type Site, type Spelling } from './spell.js';
 /** What an input node of a graph stands for. */
 export type Binding = { text: string } | { constant: Constant };
 
-/** Longest text of a value that has no name, and most calls in it; longest text of a statement that has others in it. */
+/** The longest text of an unnamed value, and the most calls in it; the longest text of a statement with inlined values. */
 const MOST_TEXT = 60;
 const MOST_CALLS = 4;
 const MOST_LINE = 84;
 
 const isName = (text: string): boolean => /^[\w$.]+$/.test(text);
 
-/** Views of something with a name, and ranges, are written again rather than named. */
+/** Views of named values, and ranges, are repeated rather than named. */
 const AGAIN = /^[\w$.]+(?:\.(?:transpose|expandDims|squeeze|swapaxes|take|iota|arange|eye)\([\w, [\]]*\))?$/;
 
 export class Block {
   readonly graph: Graph;
   readonly names: Names;
   readonly lines: string[] = [];
-  /** Of each node, once for each time it is read. */
+  /** For each node its readers, once per read. */
   readonly readers: number[][];
   readonly #helpers: Set<HelperName>;
   readonly #bindings: readonly Binding[];
@@ -40,8 +41,8 @@ export class Block {
   readonly #site: Site;
   readonly #adjoints: ReadonlyMap<number, number>;
 
-  /** bindings: by an input node's number; hints: names for nodes, where something is known of them; saved: nodes that are
-   *  saved under names. */
+  /** bindings: by the number of an input node. hints: names for nodes about which something is known. saved: nodes that are
+   *  saved under names (sn.saveAs). */
   constructor(
     graph: Graph,
     names: Names,
@@ -90,7 +91,7 @@ export class Block {
     return depth;
   }
 
-  /** Of a region of its graph. */
+  /** A block for a region of this block's graph. */
   inner(region: Graph, names: Names, bindings: readonly Binding[], hints: ReadonlyMap<number, string>, saved?: ReadonlyMap<number, string>): Block {
     return new Block(region, names, this.#helpers, bindings, hints, saved);
   }
@@ -103,7 +104,7 @@ export class Block {
     return this.#constants[id]!;
   }
 
-  /** The text of a value that has been written. */
+  /** The text of a value that is written already. */
   text(id: number): string {
     return this.#texts.get(id)!;
   }
@@ -130,7 +131,7 @@ export class Block {
     return { reads: [...given, ...seen].filter((each) => !this.#constants[each]), write: () => '' };
   }
 
-  /** The values that the outputs need, in the order to write them in. */
+  /** The values that the outputs need, in the order in which to write them. Counts the reads of each value. */
   #order(): number[] {
     const state = new Map<number, 'open' | 'done'>();
     const order: number[] = [];
@@ -155,7 +156,7 @@ export class Block {
     return order;
   }
 
-  /** Writes all statements; the texts of the outputs. */
+  /** Writes all statements; returns the texts of the outputs. */
   write(): string[] {
     const order = this.#order();
     for (const id of order) {
@@ -190,7 +191,7 @@ export class Block {
     this.#name(id, text);
   }
 
-  /** Of the text of a value that could have a name and has none. */
+  /** The length of a value's text; 0 if naming it would not help, or it is a constant. */
   #length(id: number): number {
     const text = this.#texts.get(id) ?? '';
     return this.#constants[id] || AGAIN.test(text) ? 0 : text.length;
@@ -202,7 +203,7 @@ export class Block {
     this.lines.push(`const ${name} = ${text}; // ${typeText(this.graph.nodes[id]!)}`);
   }
 
-  /** Gives names to outputs of which something is known; their texts. */
+  /** Names the outputs for which there are hints; returns the texts of all outputs. */
   nameOutputs(): string[] {
     return this.graph.outputs.map((id) => {
       if (this.#hints.has(id) && !isName(this.text(id))) this.#name(id, this.text(id));
@@ -210,7 +211,7 @@ export class Block {
     });
   }
 
-  /** A name after what makes it, or what it is the derivative by; a sum that a product is in, as one of the product. */
+  /** A name after the op that makes the value, or d... for a derivative. A product with a bias is named like the product. */
   #wanted(id: number): string {
     const of = this.#adjoints.get(id);
     if (of !== undefined) {

@@ -1,4 +1,4 @@
-// Loops, conditions and functions: a call whose functions are the regions of the graph, which see the values around them.
+// Writes loops, conditions and functions: calls whose functions are the regions of the graph, which also see the outer values.
 
 import type { Binding, Block } from './block.js';
 import { numberAttr, typeText, type Graph, type GraphNode } from './graph.js';
@@ -13,7 +13,7 @@ export const isControl = ({ op }: GraphNode): boolean => op in REGIONS;
 
 const regionsOf = (graph: Graph, node: GraphNode): Graph[] => REGIONS[node.op]!.map((name) => graph.regions[numberAttr(node, name)]!);
 
-/** By an input's number, whether the region reads it. */
+/** For each input of a region, by number, whether the region reads it. */
 function readsOf(region: Graph): boolean[] {
   const read = new Set([...region.outputs, ...region.nodes.flatMap(({ inputs }) => inputs)]);
   const reads: boolean[] = [];
@@ -21,7 +21,7 @@ function readsOf(region: Graph): boolean[] {
   return reads;
 }
 
-/** How many inputs are read where the node stands; regions see the others. */
+/** How many inputs are read by the node itself. Only the regions see the others. */
 const COUNT_GIVEN: Readonly<Record<string, (node: GraphNode) => number>> = {
   scan: (node) => numberAttr(node, 'carries') + numberAttr(node, 'stacks'),
   while_loop: (node) => numberAttr(node, 'carries'),
@@ -30,11 +30,11 @@ const COUNT_GIVEN: Readonly<Record<string, (node: GraphNode) => number>> = {
   custom: (node) => numberAttr(node, 'arguments'),
 };
 
-/** What control flow reads where it stands, and what its bodies and branches see of the values around them. */
+/** The values that a node of control flow reads itself (given), and the outer values that its regions use (seen). */
 export function inputsOf(graph: Graph, node: GraphNode): { given: number[]; seen: number[] } {
   const first = COUNT_GIVEN[node.op]!(node);
   const reads = regionsOf(graph, node).map(readsOf);
-  // The rule of a custom function has derivatives before the values that it sees.
+  // The rule of a custom function has inputs for derivatives before those for the outer values.
   const numberIn = (i: number, region: number): number => {
     if (node.op === 'cond') return i - 1;
     return region === 1 && node.op === 'custom' ? i + derivativesGiven(graph, node).length : i;
@@ -46,7 +46,8 @@ export function inputsOf(graph: Graph, node: GraphNode): { given: number[]; seen
 
 const isFloat = ({ dtype }: GraphNode): boolean => /float/.test(dtype);
 
-/** Of what the rule of a custom function is given derivatives: places among results in reverse mode, else arguments. */
+/** Which derivatives the rule of a custom function is given: indices of results in reverse mode, of arguments in forward
+ *  mode. */
 function derivativesGiven(graph: Graph, node: GraphNode): number[] {
   const [body] = regionsOf(graph, node) as [Graph];
   const of = numberAttr(node, 'reverse') ? body.outputs.map((id) => body.nodes[id]!) : node.inputs.slice(0, numberAttr(node, 'arguments')).map((id) => graph.nodes[id]!);
@@ -55,24 +56,24 @@ function derivativesGiven(graph: Graph, node: GraphNode): number[] {
 
 const indented = (lines: readonly string[]): string => lines.map((line) => line.replace(/^(?=.)/gm, '  ')).join('\n');
 
-/** Nothing, a value, or several in an array. */
+/** null, one value, or several in an array. */
 const tree = (texts: readonly string[]): string => (texts.length === 0 ? 'null' : texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
 
-/** The same of names to be given; null: nobody reads that one. */
+/** The same as a pattern of names to be bound; a null is not read. */
 function pattern(names: readonly (string | null)[]): string {
   const last = names.reduce((found, name, i) => (name === null ? found : i), -1);
   if (last < 0) return '_';
   return names.length === 1 ? names[0]! : `[${names.slice(0, last + 1).map((name) => name ?? '').join(', ')}]`;
 }
 
-/** Longest text that a function returns without names. */
+/** The longest text that a function returns without naming its parts. */
 const MOST_RETURNED = 90;
-/** Longest text of arguments behind a function. */
+/** The longest text of arguments on the line of a function. */
 const MOST_BEHIND = 60;
 
 interface Written {
   text: string;
-  /** Texts of what it returns. */
+  /** The texts of the values it returns. */
   outputs: string[];
 }
 
@@ -81,13 +82,13 @@ interface Region {
   names: Names;
   parameters: string;
   bindings: readonly Binding[];
-  /** Names for what it returns. */
+  /** Names for the values it returns. */
   hints?: readonly string[];
   /** Values that are saved under names. */
   saved?: ReadonlyMap<number, string>;
 }
 
-/** A function of the region with the given parameters. */
+/** A function for the region with the given parameters. result: makes the returned text from the outputs. */
 function functionText(outer: Block, { graph, names, parameters, bindings, hints = [], saved }: Region, result: (outputs: string[]) => string): Written {
   const block = outer.inner(graph, names, bindings, new Map(hints.map((hint, i) => [graph.outputs[i]!, hint])), saved);
   const { lines } = block;
@@ -98,14 +99,14 @@ function functionText(outer: Block, { graph, names, parameters, bindings, hints 
   return { text: `(${parameters}) => {\n${indented([...lines, `return ${returned};`])}\n}`, outputs };
 }
 
-/** A call, with arguments that are long on lines of their own. */
+/** A call; if its arguments are long, each is on a line of its own. */
 function callText(name: string, args: readonly string[]): string {
   const [first, ...others] = args;
   if (others.filter((arg) => !arg.includes('=>')).join(', ').length <= MOST_BEHIND) return `${name}(${args.join(', ')})`;
   return `${name}(\n${indented([first!, ...others].map((arg) => `${arg},`))}\n)`;
 }
 
-/** The name of an element of what has this name. */
+/** A name for an element of the value with this name. */
 function elementName(text: string): string {
   const word = /([A-Za-z_$][\w$]*)$/.exec(text)?.[1] ?? 'x';
   if (/[^s]s\d*$/.test(word)) return word.replace(/s(\d*)$/, '$1');
@@ -115,38 +116,38 @@ function elementName(text: string): string {
 interface Statement {
   outer: Block;
   node: GraphNode;
-  /** By a result's number: the name of what reads it, or null. */
+  /** For each result, by number, the name of the node that reads it, or null. */
   results: (string | null)[];
   regions: Graph[];
 }
 
-/** Inputs from the given one on as a region sees them. */
+/** Inputs from the given one on, as a region sees them. */
 const captured = ({ outer, node }: Statement, first: number): Binding[] =>
   node.inputs.slice(first).map((id) => {
     const constant = outer.constant(id);
     return constant ? { constant } : { text: outer.text(id) };
   });
 
-/** The text of an input: a value, as the loop begins with or walks along. */
+/** The text of an input that a loop starts with or iterates over; constants are written as tensors. */
 const valueText = (outer: Block, id: number): string => {
   const constant = outer.constant(id);
   return constant ? fullText(constant) : outer.text(id);
 };
 
-/** Names for the first inputs, as carries and what becomes of them: 'y' of 'y0'. */
+/** Names for the first inputs as carries: 'y' for 'y0'. */
 const startNames = (outer: Block, node: GraphNode, count: number): string[] =>
   node.inputs.slice(0, count).map((id) => {
     const begin = outer.constant(id) ? '' : (/^([A-Za-z_$][\w$]*?)0?$/.exec(outer.text(id))?.[1] ?? '');
     return begin || (node.op === 'scan' && numberAttr(node, 'reverse') ? 'ct' : 'state');
   });
 
-/** Carries are called as what becomes of them. */
+/** Names for carries: those of their results, if these have names. */
 const carryNames = ({ outer, node, results }: Statement, names: Names, count: number): string[] =>
   startNames(outer, node, count).map((wanted, k) => names.claim(results[k] ?? wanted));
 
 const text = (name: string): Binding => ({ text: name });
 
-/** [lo, hi] of a loop whose body sees no slices, or whole numbers one by one. */
+/** [lo, hi] of a loop without stacks, or whose only stack is a range of whole numbers; otherwise null. */
 function rangeOf({ outer, node }: Statement, carries: number, stacks: number, length: number): [number, number] | null {
   if (stacks === 0) return [0, length];
   const at = node.inputs[carries]!;
@@ -158,7 +159,7 @@ function rangeOf({ outer, node }: Statement, carries: number, stacks: number, le
   return lo && outer.graph.nodes[index!]!.op === 'iota' ? [lo.value, lo.value + length] : null;
 }
 
-/** What slices of a body are called together. */
+/** A name for the stack of a value that a loop's body returns. */
 const stackName = (text: string): string => (/^[A-Za-z_$][\w$]*$/.test(text) ? `${text.replace(/(_?\d+)?(Next)?$/, '')}s` : 'ys');
 
 function scanText(statement: Statement): Written {
@@ -212,7 +213,8 @@ function condText(statement: Statement): Written {
   return { text: callText('sn.cond', [valueText(outer, node.inputs[0]!), ...branches.map((f) => f.text)]), outputs: [] };
 }
 
-/** Names of parameters for these values: as they are called outside, where no other of the names inside says that. */
+/** Names for parameters that stand for these values: the outer names, unless the function also uses an outer value of that
+ *  name. */
 function parametersOf(outer: Block, ids: readonly number[], others: readonly Binding[]): { names: Names; parameters: string[] } {
   const isPath = (id: number): boolean => !outer.constant(id) && /^[\w$.]+$/.test(outer.text(id));
   const words = ids.map((id) => (isPath(id) && lastWord(outer.text(id))) || 'x');
@@ -221,11 +223,11 @@ function parametersOf(outer: Block, ids: readonly number[], others: readonly Bin
   return { names, parameters: words.map((word) => names.claim(word)) };
 }
 
-/** What a checkpoint keeps, besides its arguments, is known by names. All that it reads are arguments: what it makes of other
- *  values alone would not be made again. */
+/** What a checkpoint keeps besides its arguments is saved under names. All values that it reads become arguments, because
+ *  what depends on other values alone would not be computed again. */
 function checkpointText({ outer, node, results, regions: [body] }: Statement): Written {
   const kept = body!.outputs.slice(body!.outputs.length - numberAttr(node, 'kept'));
-  // Kept values that somebody reads outside are results like others.
+  // Kept values that something outside reads are returned like other results.
   const isRead = results.slice(body!.outputs.length - kept.length).some((name) => name !== null);
   const count = body!.outputs.length - (isRead ? 0 : kept.length);
   const reads = readsOf(body!);
@@ -274,7 +276,7 @@ function customText({ outer, node, regions }: Statement): Written {
   return { outputs: [], text: `sn.customJvp(${own}, {\n${indented([`jvp: ${jvp.text},`])}\n})(${args.map((id) => valueText(outer, id)).join(', ')})` };
 }
 
-/** Writes a node of control flow, and names its results. */
+/** Writes a node of control flow as a statement, and names its results. */
 export function control(outer: Block, node: GraphNode, id: number): void {
   const numberOf = (reader: number): number => numberAttr(outer.graph.nodes[reader]!, 'number');
   const regions = regionsOf(outer.graph, node);
@@ -287,7 +289,7 @@ export function control(outer: Block, node: GraphNode, id: number): void {
     results[numberOf(reader)] = claimed;
     outer.setText(reader, claimed);
   };
-  // Stacks are called after what the body makes them of.
+  // Stacks are named after the values that the body returns for them.
   const isStack = (reader: number): boolean => node.op === 'scan' && numberOf(reader) >= carries;
   for (const reader of readers) if (!isStack(reader)) name(reader, starts[numberOf(reader)] ?? (node.op === 'cond' ? 'chosen' : 'y'));
   const made = WRITERS[node.op]!({ outer, node, results, regions });

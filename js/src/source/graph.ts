@@ -1,8 +1,8 @@
-// The graph that source is written from, as the core gives it: sn_program_graph.
+// The graph that source is written from, as the core exports it: sn_program_graph.
 
 import { shapeText } from '../errors.js';
 
-/** An op of docs/ops.md; inputs are earlier nodes. */
+/** An op of docs/ops.md. Inputs are indices of earlier nodes. */
 export interface GraphNode {
   op: string;
   dtype: string;
@@ -14,11 +14,11 @@ export interface GraphNode {
 export interface Graph {
   nodes: GraphNode[];
   outputs: number[];
-  /** Bodies and branches: graphs themselves, whose input nodes have a number for each input of the control flow. */
+  /** Bodies and branches of control flow: graphs whose input nodes are numbered like the inputs of the node. */
   regions: Graph[];
 }
 
-/** One value everywhere. */
+/** A tensor with the same value everywhere. */
 export interface Constant {
   value: number;
   dtype: string;
@@ -33,10 +33,10 @@ export const typeText = ({ dtype, shape }: { dtype: string; shape: readonly numb
 export const sameShape = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((dim, i) => dim === b[i]);
 
-/** Axes of a mask of bits. */
+/** The axes in a bit mask. */
 export const axesOf = (mask: number): number[] => Array.from({ length: 8 }, (_, i) => i).filter((i) => (mask >> i) & 1);
 
-/** What shapes broadcast to; null: they do not. */
+/** The shape that shapes broadcast to; null if they do not. */
 export function broadcastShape(shapes: readonly (readonly number[])[]): number[] | null {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length));
   const out = new Array<number>(rank).fill(1);

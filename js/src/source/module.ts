@@ -1,4 +1,4 @@
-// A traced function as a module of JavaScript: its comment, the helpers it needs, and the function.
+// Writes a traced function as a JavaScript module: a comment, the helpers it needs, and the function.
 
 import type { ResultKind } from '../origin.js';
 import type { TreeShape } from '../pytree.js';
@@ -11,26 +11,26 @@ import { HELPERS, numberText, optionsText, type HelperName } from './spell.js';
 export interface Captured {
   dtype: string;
   shape: readonly number[];
-  /** Row-major. */
+  /** The elements, row-major. */
   values: () => ArrayLike<number>;
 }
 
-/** What is known of a traced function. */
+/** What is known about a traced function. */
 export interface Traced {
   graph: Graph;
-  /** Names of the parameters, null where one has none. */
+  /** The names of the parameters; null for one without a name. */
   parameters: readonly (string | null)[];
-  /** Of each argument, where its tensors are: '.w1', '' for the argument itself. */
+  /** For each argument, the paths of its tensors: '.w1', or '' for the argument itself. */
   places: readonly (readonly string[])[];
   result: TreeShape;
-  /** Where the tensors of the result are. */
+  /** The paths of the tensors in the result. */
   resultPlaces: readonly string[];
   kind: ResultKind;
-  /** Arguments of the graph behind those of the function. */
+  /** Inputs of the graph after those for the function's arguments. */
   captured: readonly Captured[];
 }
 
-/** Captured tensors of at most so many elements are written down; others become parameters. */
+/** Captured tensors of up to so many elements are written as literals; larger ones become parameters. */
 const MOST_ELEMENTS = 32;
 
 const key = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
@@ -42,7 +42,7 @@ function staticText(value: unknown): string {
   return typeof value === 'boolean' || value === null ? String(value) : 'undefined';
 }
 
-/** The tree of a result around texts, taken in order. */
+/** The text of a result's tree; its leaves are taken from texts in order. */
 function treeText(shape: TreeShape, texts: string[]): string {
   if (shape.kind === 'tensor') return texts.shift()!;
   if (shape.kind === 'static') return staticText(shape.value);
@@ -56,7 +56,7 @@ function treeText(shape: TreeShape, texts: string[]): string {
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((n, dim) => n * dim, 1);
 
-/** A tensor's elements as nested arrays, written down. */
+/** A tensor as a literal of nested arrays. */
 function literal({ dtype, shape, values }: Captured): string {
   const wide = dtype === 'float64' ? dtype : 'float32';
   let texts = Array.from(values(), (value) => (dtype === 'bool' ? String(value !== 0) : numberText(value, wide)));
@@ -70,15 +70,15 @@ function literal({ dtype, shape, values }: Captured): string {
   return `sn.tensor(${isEmpty ? '[]' : texts[0]}${options && `, ${options}`})`;
 }
 
-/** What the leaves of the result are called, '' where nothing is known: derivatives after what they are by, others after
- *  their keys. */
+/** Names for the leaves of the result, '' if nothing is known: derivatives after what they derive by, others after their
+ *  keys. */
 function resultNames({ kind, places, resultPlaces }: Traced, parameters: readonly string[]): string[] {
   const leaves = (kind.gradsOf ?? []).flatMap((n) => (places[n] ?? []).map((path) => `d${lastWord(`${parameters[n]}${path}`)}`));
   const known = kind.hasValue ? ['value', ...leaves] : leaves;
   return resultPlaces.map((path, i) => known[i] ?? lastWord(path));
 }
 
-/** The module's text; name: of the function. null: the name is a word of JavaScript, or of what is written. */
+/** The text of a module with the function under this name; null if the name is a word of JavaScript, or used in the text. */
 export function moduleText(traced: Traced, name: string): string | null {
   const { graph, captured } = traced;
   const names = new Names();

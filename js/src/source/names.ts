@@ -1,9 +1,9 @@
-// Names in written source: of values after what they are.
+// Names in written source, chosen after what the values are.
 
 const RESERVED =
   'break case catch class const continue debugger default delete do else enum export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await async of arguments eval sn dilate recurrence scatterAlongAxis';
 
-/** Names in use where something is written. Those of an inner function may not hide names around it. */
+/** The names in use in a scope. Those of an inner function may not hide outer names. */
 export class Names {
   readonly #taken: Set<string>;
 
@@ -11,7 +11,7 @@ export class Names {
     this.#taken = new Set(taken);
   }
 
-  /** A name like the given one that nothing has yet. */
+  /** Claims the wanted name, with a number appended if it is taken. */
   claim(wanted: string): string {
     const base = /^[A-Za-z_$]/.test(wanted) ? wanted : `x${wanted}`;
     let name = base;
@@ -20,16 +20,16 @@ export class Names {
     return name;
   }
 
-  /** Of a function inside, in which these names mean nothing. */
+  /** The names for an inner function. It may use those in `free` again. */
   inner(free: readonly string[] = []): Names {
     return new Names([...this.#taken].filter((name) => !free.includes(name)));
   }
 }
 
-/** The last word of a leaf's place: 'w1' of 'p.layers[0].w1'. */
+/** The last word in the path of a leaf: 'w1' for 'p.layers[0].w1'. */
 export const lastWord = (path: string): string => [...path.matchAll(/[A-Za-z_$][\w$]*/g)].at(-1)?.[0] ?? '';
 
-/** Of a value, after the op that makes it. */
+/** Names of values by the op that makes them. */
 const BY_OP: Readonly<Record<string, string>> = {
   matmul: 'z', conv: 'z', relu: 'h', tanh: 'h', sigmoid: 'h', gelu: 'h', silu: 'h', mish: 'h', softplus: 'h', softmax: 'p',
   exp: 'e', sum: 'total', max: 'top', min: 'least', sort: 'sorted', argsort: 'order', gather: 'rows', iota: 'index', transpose: 'turned',

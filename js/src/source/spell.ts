@@ -1,32 +1,31 @@
-// How an op is written with the package's functions: for each kind of op what it reads, and the text around that.
+// Writes ops as calls of the package's functions: for each kind of op the nodes it reads, and the text around them.
 //
-// What JavaScript writes without an op is left out here: numbers stand where they are met, tensors broadcast by
-// themselves, and a reduction that keeps its axes is one call. Every spelling, when it runs, makes the op it is of, or
-// others of equal bits.
+// Ops that JavaScript does not need are left out: numbers stand where they are used, tensors broadcast implicitly, and a
+// reduction that keeps its axes is one call. When the text runs, it makes the op that it stands for, or others with equal bits.
 
 import { BLOCK_KINDS } from '../options.gen.js';
 import { axesOf, broadcastShape, listAttr, numberAttr, sameShape, type Constant, type Graph, type GraphNode } from './graph.js';
 
-/** What a node is written from: nodes, and the text around the texts of these. */
+/** How a node is written: the nodes that it reads, and the text made of their texts. */
 export interface Spelling {
   reads: number[];
   write: (texts: string[]) => string;
 }
 
-/** The graph as spellings see it. */
+/** What spellings know about the graph. */
 export interface Site {
   graph: Graph;
-  /** Whether one node alone reads it, and so may write it along with itself. */
+  /** Whether only one node reads it, so that the reader may absorb it. */
   isOwn: (id: number) => boolean;
-  /** Longest way from a leaf. */
+  /** The longest path from a leaf to each node. */
   depth: readonly number[];
-  /** The value of a node that is one everywhere. */
+  /** The constant that a node is, if it has the same value everywhere. */
   constant: (id: number) => Constant | null;
-  /** Asks for a function of HELPERS; its name. */
+  /** Requests a helper of HELPERS; returns its name. */
   helper: (name: HelperName) => string;
 }
 
-/** What has no function of its own, written out in front of the program that needs it. */
+/** Helpers for ops without a function of their own, written before the program that needs them. */
 export const HELPERS = {
   dilate: `/** step - 1 times value between the elements along an axis. */
 const dilate = (x, axis, step, value = 0) => {
@@ -61,7 +60,7 @@ export const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, 
 
 const listText = (list: readonly number[]): string => `[${list.map((n) => (Object.is(n, -0) ? '-0' : String(n))).join(', ')}]`;
 
-/** A number as the shortest text of it in its dtype. */
+/** The shortest text that gives the number in its dtype. */
 export function numberText(value: number, dtype: string): string {
   if (Object.is(value, -0)) return '-0';
   if (dtype === 'float32' && Math.fround(value) === value)
@@ -72,13 +71,13 @@ export function numberText(value: number, dtype: string): string {
   return String(value);
 }
 
-/** '{ a: 1 }' of what is given, '' of nothing. */
+/** The given options as '{ a: 1 }', or '' if there are none. */
 export function optionsText(options: Record<string, string | undefined>): string {
   const list = Object.entries(options).filter(([, text]) => text !== undefined);
   return list.length === 0 ? '' : `{ ${list.map(([name, text]) => `${name}: ${text}`).join(', ')} }`;
 }
 
-/** name(first, ...) with options behind, where there are any. */
+/** name(first, ...), followed by options if there are any. */
 const call = (name: string, args: readonly string[], options: Record<string, string | undefined> = {}): string =>
   `${name}(${[...args, optionsText(options)].filter((text) => text !== '').join(', ')})`;
 
@@ -93,7 +92,7 @@ export function fullText({ value, dtype, shape }: Constant): string {
   return call('sn.full', [listText(shape), numberText(value, dtype)], option);
 }
 
-/** A method of the first read. */
+/** A method call on the first node that is read. */
 const method = (reads: number[], name: string, args: readonly string[] = [], options: Record<string, string | undefined> = {}): Spelling => ({
   reads,
   write: ([x, ...others]) => call(`${x}.${name}`, [...others, ...args], options),
@@ -114,7 +113,7 @@ const lastAxis = ({ shape }: GraphNode): number => shape.length - 1;
 
 /* ---- elementwise ---- */
 
-/** How an operand stands in an elementwise expression: as it broadcasts, as a number, or in full. */
+/** An operand of an elementwise expression: before its broadcast (shape), as a number (text), or in full. */
 interface Operand {
   id: number;
   shape: readonly number[];
@@ -134,9 +133,9 @@ function elementwise(site: Site, node: GraphNode): Spelling {
   if (mean) return reduction(site, mean, false);
   const isChoice = node.op === 'where';
   const operands = node.inputs.map((id, i) => operandOf(site, id, !(isChoice && i === 0)));
-  // A number takes the dtype of what it meets, so one operand has to be a tensor.
+  // Numbers take the dtype of the other operands, so one operand has to be a tensor.
   const last = operands.length - 1;
-  const isBare = isChoice && node.dtype === 'float32'; // as numbers alone are
+  const isBare = isChoice && node.dtype === 'float32'; // numbers alone give float32
   if (!isBare && operands.every(({ text }, i) => text !== undefined || (isChoice && i === 0)))
     operands[last] = operandOf(site, node.inputs[last]!, false);
   const fits = (): boolean => sameShape(broadcastShape(operands.map(({ shape }) => shape)) ?? [], node.shape);
@@ -160,12 +159,13 @@ function elementwise(site: Site, node: GraphNode): Spelling {
   };
 }
 
-/** Written with the longer side first. */
+/** For these ops the deeper operand is written first. */
 const COMMUTATIVE = new Set(['add', 'mul', 'maximum', 'minimum', 'equal', 'not_equal', 'logical_and', 'logical_or', 'logical_xor']);
 
 /* ---- reductions ---- */
 
-/** What a node reduces, where it alone has the reduction: by an op of the table, or a sum over how many there are. */
+/** The reduction that a node is: an op of REDUCTIONS, or a mean (a sum divided by its count, if only this node reads the
+ *  sum). */
 function reductionAt(site: Site, node: GraphNode): { name: string; from: GraphNode } | null {
   if (REDUCTIONS.has(node.op)) return { name: camelCase(node.op), from: node };
   const [sum, ...others] = node.inputs.filter((id) => !site.constant(id));
@@ -174,7 +174,7 @@ function reductionAt(site: Site, node: GraphNode): { name: string; from: GraphNo
   if (from?.op !== 'sum' || others.length > 0 || factor === undefined || !site.isOwn(sum!)) return null;
   const { shape } = nodeOf(site, from.inputs[0]!);
   const count = axesOf(numberAttr(from, 'axes')).reduce((n, axis) => n * shape[axis]!, 1);
-  const isPower = Number.isInteger(Math.log2(count)); // by which a quotient is a product
+  const isPower = Number.isInteger(Math.log2(count)); // then division equals multiplication by the reciprocal
   const isMean = node.op === 'div' ? node.inputs[0] === sum && factor === count : node.op === 'mul' && isPower && factor === 1 / count;
   return isMean && count > 1 ? { name: 'mean', from } : null;
 }
@@ -193,13 +193,13 @@ const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod', 'bitwise_or_reduce']);
 
 const without = (list: readonly number[], at: number): number[] => list.filter((_, i) => i !== at);
 
-/** The place of the size-1 axis that `longer` has more; -1: they differ otherwise. */
+/** The size-1 axis that `longer` has in addition; -1 if the shapes differ otherwise. */
 function addedAxis(longer: readonly number[], shorter: readonly number[]): number {
   if (longer.length !== shorter.length + 1) return -1;
   return longer.findIndex((dim, axis) => dim === 1 && sameShape(without(longer, axis), shorter));
 }
 
-/** x[i] along an axis, as slice and reshape make it; null: it is no such thing. */
+/** x[i] along an axis, which is a slice and a reshape; null if the nodes are something else. */
 function elementAt(site: Site, node: GraphNode, from: GraphNode): Spelling | null {
   if (from.op !== 'slice') return null;
   const x = nodeOf(site, from.inputs[0]!);
@@ -212,7 +212,7 @@ function elementAt(site: Site, node: GraphNode, from: GraphNode): Spelling | nul
   return method(from.inputs, 'take', [String(begin[at])], { axis: at === 0 ? undefined : String(at) });
 }
 
-/** x of a shape in another one, whose elements are in the same order. */
+/** The text of a reshape that keeps the order of elements. */
 function reshaped(x: string, from: readonly number[], to: readonly number[]): string {
   if (sameShape(from, to)) return x;
   const [more, less] = [addedAxis(to, from), addedAxis(from, to)];
@@ -220,7 +220,7 @@ function reshaped(x: string, from: readonly number[], to: readonly number[]): st
   return less >= 0 ? `${x}.squeeze(${less})` : `${x}.reshape(${listText(to)})`;
 }
 
-/** x with its axes in another order. */
+/** The text of a transpose. */
 function permuted(x: string, axes: readonly number[]): string {
   if (axes.every((axis, i) => axis === i)) return x;
   if (axes.every((axis, i) => axis === axes.length - 1 - i)) return `${x}.transpose()`;
@@ -230,7 +230,7 @@ function permuted(x: string, axes: readonly number[]): string {
 
 const larger = (shape: readonly number[]): number[] => shape.flatMap((dim, i) => (dim === 1 ? [] : [i]));
 
-/** The axes of a view's result as axes of its input, null for a size of 1 that comes or goes; null: it is no such view. */
+/** For each axis of a view's result, the axis of its input, or null for a size-1 axis; null if the node is no such view. */
 function axesBehind(node: GraphNode, from: GraphNode): (number | null)[] | null {
   if (node.op === 'transpose') return listAttr(node, 'axes');
   const [mine, its] = [larger(node.shape), larger(from.shape)];
@@ -238,7 +238,7 @@ function axesBehind(node: GraphNode, from: GraphNode): (number | null)[] | null 
   return isSame ? node.shape.map((_, i) => its[mine.indexOf(i)] ?? null) : null;
 }
 
-/** Views one behind the other that move axes, and sizes of 1 in between, are one view; vmap makes many. */
+/** Writes a chain of views that move axes, or add and remove size-1 axes, as one view. vmap makes many of these. */
 function movedAxes(site: Site, node: GraphNode): Spelling | null {
   let axes: (number | null)[] = node.shape.map((_, i) => i);
   let [at, steps, source] = [node, 0, -1];
@@ -286,7 +286,7 @@ function slice(site: Site, node: GraphNode): Spelling {
   return method(node.inputs, 'slice', [listText(begin), listText(node.shape)], { strides });
 }
 
-/** Of fewer windows than there is room for x is cut. */
+/** If there are fewer windows than fit into x, x is cut first. */
 function windows(site: Site, node: GraphNode): Spelling {
   const { shape } = nodeOf(site, node.inputs[0]!);
   const [axis, step, dilation] = [numberAttr(node, 'axis'), numberAttr(node, 'step'), numberAttr(node, 'dilation')];
@@ -341,10 +341,10 @@ const eachUnless = (list: readonly number[], usual: readonly number[]): string |
 const around = (widths: readonly (readonly number[])[]): string | undefined =>
   widths.flat().every((n) => n === 0) ? undefined : widthsText(widths);
 
-/** What a pool pads with: it changes nothing. */
+/** The reductions that are pools, and the value a pool pads with, which does not change the result. */
 const POOLS: Readonly<Record<string, { name: string; outside: number }>> = { max: { name: 'maxPool', outside: -Infinity }, sum: { name: 'sumPool', outside: 0 } };
 
-/** A reduction over windows of the spatial axes alone. */
+/** A reduction over windows of exactly the spatial axes, as a pool; null if it is something else. */
 function pool(site: Site, node: GraphNode): Spelling | null {
   const kind = POOLS[node.op];
   const n = axesOf(numberAttr(node, 'axes')).length;
@@ -376,7 +376,8 @@ function pool(site: Site, node: GraphNode): Spelling | null {
 
 /* ---- along an axis, by index ---- */
 
-/** One index for all that lies across the axis, as take and scatter spread it: the node, and its text in one dimension. */
+/** If an index is the same across all other axes (as take and scatter broadcast it): the node of that index, and how to
+ *  write it in one dimension. Otherwise null. */
 function lineOf(site: Site, id: number, axis: number): { id: number; write: (text: string) => string } | null {
   const index = nodeOf(site, id);
   if (index.shape.length === 1) return { id, write: (text) => text };
@@ -447,13 +448,13 @@ interface Layer {
   shared: Record<string, string | undefined>;
 }
 
-/** Of x, spread and cut as it has to be, and a filter turned. */
+/** A convolution of x, dilated and cut as necessary, possibly with a turned filter. */
 function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span, groups, sizes, strides, shared }: Layer): Spelling {
   const [x, w] = node.inputs.map((id) => nodeOf(site, id)) as [GraphNode, GraphNode];
   const inner = sizes.in.map((n, i) => Math.max(0, (n - 1) * spread[i]! + 1));
   const high = inner.map((n, i) => (sizes.out[i]! - 1) * step[i]! + span[i]! - low[i]! - n);
   const padding = low.map((before, i) => [Math.max(0, before), Math.max(0, high[i]!)]);
-  // Windows that leave elements over do not see them.
+  // Elements left over at the end are not covered by a window, so they need not be cut.
   const cutHigh = high.map((n, i) => (n < 0 && Math.floor((inner[i]! + low[i]! - span[i]!) / step[i]!) + 1 === sizes.out[i]! ? 0 : Math.min(0, n)));
   const isCut = low.some((n) => n < 0) || cutHigh.some((n) => n < 0);
   const begin = [0, ...low.map((n) => Math.max(0, -n)), 0];
@@ -472,7 +473,7 @@ function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span,
   };
 }
 
-/** A filter flipped along its window, with the channels of each group exchanged. */
+/** The text of a filter flipped along its window axes, with the two channel axes of each group exchanged. */
 function turned(text: string, shape: readonly number[], groups: number): string {
   const axes = shape.length - 2;
   const window = shape.slice(0, axes);
@@ -485,7 +486,7 @@ function turned(text: string, shape: readonly number[], groups: number): string 
 
 /* ---- all ---- */
 
-/** Whether a row's index is a column's, as a number. */
+/** The unit matrix: the comparison of row and column indices, cast to numbers; null if it is something else. */
 function eye(site: Site, node: GraphNode): Spelling | null {
   const { op, inputs } = nodeOf(site, node.inputs[0]!);
   const [rows, columns] = node.shape;
@@ -561,7 +562,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   marker: same,
 };
 
-/** How a node is written; what is not listed is elementwise, and has the name of its row. */
+/** How a node is written. Ops that SPELLERS does not list are elementwise, and are named by their row. */
 export const spell = (site: Site, id: number): Spelling => {
   const constant = site.constant(id);
   if (constant) return { reads: [], write: () => fullText(constant) };

@@ -1,26 +1,26 @@
-// Buffers by number. Those that the core gives back wait for the next one of their size: a training step asks for the same
-// again and again, and the one that waited longest comes first, so that its buffers take turns. The queue keeps the order, so
-// that a buffer can be written anew while an earlier run still reads it.
+// Buffers, by their numbers in the core. Released buffers wait to be reused for the same size, since a training step asks for
+// the same sizes again and again. The one that has waited longest is reused first, so a program's buffers take turns. The queue
+// keeps the order of commands, so a buffer can be overwritten while an earlier run still reads it.
 //
-// That there was no memory for a buffer is known some time after it was made. What was computed since has failed then.
+// A failed allocation becomes known only some time later. Everything computed since then has failed, too.
 
 import type { Order } from './order.js';
 import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 
 const { max, min } = Math;
 
-/** Sizes are multiples of it, and so are offsets that shaders bind. */
+/** Sizes are multiples of this many bytes, as are the offsets that shaders bind. */
 const UNIT = 256;
-/** Bytes of buffers that wait. */
+/** The most bytes in waiting buffers. */
 const MOST_WAITING = 256 * 2 ** 20;
 
 const rounded = (bytes: number): number => max(UNIT, Math.ceil(bytes / UNIT) * UNIT);
 
-/** A buffer by what it is; its number in the core may be another one's later. */
+/** A buffer with its state. Its number in the core may later belong to another buffer, but its id does not. */
 export interface Held {
   buffer: GPUBuffer;
   id: number;
-  /** The run that made what is in it; 0: none. */
+  /** The run that wrote its content; 0: none. */
   run: number;
   failure: Failure | null;
 }
@@ -34,7 +34,7 @@ export class Buffers {
   readonly #waiting = new Map<number, Held[]>();
   #waitingBytes = 0;
   #made = 0;
-  /** Of all buffers, those that wait included. */
+  /** Bytes of all buffers, waiting ones included. */
   bytes = 0;
 
   constructor(reach: Reach, memory: WebAssembly.Memory, order: Order) {
@@ -47,7 +47,7 @@ export class Buffers {
     return this.#list[number]!;
   }
 
-  /** Bytes of the largest buffer. */
+  /** The size of the largest possible buffer, in bytes. */
   get most(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#reach.device.limits;
     return min(maxBufferSize, maxStorageBufferBindingSize);
@@ -98,8 +98,8 @@ export class Buffers {
     else this.#waiting.set(buffer.size, [held]);
   }
 
-  /** A buffer whose content is no longer of use: another one in its place where that failed. The core keeps buffers, too, and
-   *  knows nothing of that. */
+  /** The buffer of a number, before its content is overwritten. A failed buffer is replaced first: the core keeps buffers
+   *  for reuse and does not know that they failed. */
   emptied(number: number): Held {
     const { failure, buffer } = this.get(number);
     if (failure) this.#renew(number, buffer);
@@ -111,7 +111,7 @@ export class Buffers {
     this.#list[number] = this.#make(size);
   }
 
-  /** All anew, on another device: what was in them is lost. */
+  /** Makes all buffers again on another device. Their content is lost. */
   renewAll(why: string): void {
     this.#waiting.clear();
     this.bytes -= this.#waitingBytes;
@@ -123,7 +123,7 @@ export class Buffers {
     });
   }
 
-  /** Bytes of the core's memory into a buffer, to a multiple of 4. */
+  /** Copies bytes from the core's memory to a buffer, rounded up to a multiple of 4. */
   upload(to: number, from: number, bytes: number): void {
     const whole = Math.ceil(bytes / 4) * 4;
     const data = new Uint8Array(whole); // the queue refuses shared memory

@@ -1,30 +1,32 @@
-// Programs compiled for 'auto': for the CPU at once, and for the device beside it. At the first call both are timed on copies
-// of its arguments, by turns, and the faster one is kept; until that is known, calls run on the CPU. Reading values waits for
-// it, so that the two have the machine to themselves. A program stays where it is put: its state goes over once.
+// Programs of a function with device 'auto': compiled for the CPU at once, and for the device as well. At the first call both
+// are timed in turns on copies of the arguments, and the faster one is kept. Until then calls run on the CPU. Reading values
+// waits for the timing, so that it has the machine to itself. The choice is final, so the state of a program moves to the
+// device only once.
 //
-// Results that are read at once, before the choice, keep the CPU: those of the device cannot be.
+// If a result is read synchronously before the choice, the CPU is kept, because results on the device cannot be read so.
 //
-// Invariant: what goes wrong with the device before, is no error here: the CPU is kept, and says why.
+// Invariant: a failure of the device before the choice is not an error. The CPU is kept, and the reason is noted.
 
 import { SinterError, internals, keep, type Choice, type ChoiceInfo, type Device, type DeviceName, type Tensor } from '../index.js';
 
 type Program = internals.Program;
 
-/** What all choices share: one is timed at a time. */
+/** State shared by all choices. Only one is timed at a time. */
 export interface Timing {
   under: Promise<void> | null;
-  /** Set while a choice reads a value itself. */
+  /** True while a choice itself reads a value. */
   isReading: boolean;
   note(choice: ChoiceInfo): void;
 }
 
-/** Times that each side is measured, by turns; the least one counts. */
+/** How often each side is measured, in turns; the shortest time counts. */
 const TURNS = 3;
-/** A measurement is of so many calls that it takes this long, of few, and of those whose copies fit in this. */
+/** A measurement makes enough calls to take LEAST_MS, but at most MOST_CALLS, and only as many as have copies of arguments
+ *  within MOST_BYTES. */
 const LEAST_MS = 4;
 const MOST_CALLS = 16;
 const MOST_BYTES = 64 * 2 ** 20;
-/** A side that takes so many times as long in the first turn is not measured again. */
+/** A side that takes this many times as long in the first turn is not measured again. */
 const HOPELESS = 3;
 
 interface Side {
@@ -75,7 +77,7 @@ export class TimedChoice implements Choice {
     if (!this.#isDecided) for (const t of outputs) this.#follow(t, this);
   }
 
-  /** A result is read at once. */
+  /** Called when a result is read synchronously. */
   stay(): void {
     if (!this.#isDecided) this.#keep('cpu', 'results are read at once, before the device was chosen');
   }
@@ -92,7 +94,7 @@ export class TimedChoice implements Choice {
     this.#timing.note({ op: this.#op, device, ...times, reason });
   }
 
-  /** At the first call: compiles for the device, and has both timed where the arguments lie here. */
+  /** At the first call: compiles for the device, and starts the timing if the arguments are on the CPU. */
   #begin(inputs: readonly Tensor[]): void {
     const make = this.#make!;
     this.#make = null;
@@ -150,7 +152,7 @@ export class TimedChoice implements Choice {
     }
   }
 
-  /** Milliseconds of one of a few calls in a row. */
+  /** Milliseconds per call, over several calls in a row. */
   async #measure({ device, program, inputs, calls }: Side): Promise<number> {
     const given = Array.from({ length: calls }, () => inputs.map((t, i) => (this.#donated[i] ? keep(internals.copyOf(t, device)) : t)));
     const made: Tensor[] = [];
@@ -169,7 +171,7 @@ export class TimedChoice implements Choice {
     return ms;
   }
 
-  /** Until tensors have their values: the smallest of them is read. */
+  /** Waits until tensors are computed, by reading the smallest of them. */
   async #read(tensors: readonly Tensor[]): Promise<void> {
     const smallest = tensors.reduce<Tensor | null>((least, t) => (least && least.size <= t.size ? least : t), null);
     if (!smallest) return;

@@ -1,4 +1,4 @@
-// The device: an adapter asked for all that it can do, and what the core does with it.
+// The device: opens an adapter with the limits and features it has, and implements what the core asks of it.
 
 import { Tensor, UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
@@ -13,7 +13,7 @@ import { SelfTest } from './selftest.js';
 import { Variants } from './variants.js';
 import { Watch } from './watch.js';
 
-/** Limits that are raised to what the adapter has. */
+/** Limits that are raised to the adapter's. */
 const LIMITS = [
   'maxStorageBuffersPerShaderStage',
   'maxStorageBufferBindingSize',
@@ -21,14 +21,14 @@ const LIMITS = [
   'maxComputeWorkgroupStorageSize',
 ] as const;
 
-/** Features that are asked for where the adapter has them. */
+/** Features that are requested if the adapter has them. */
 const FEATURES = ['timestamp-query'] as const;
 
-/** Storage buffers that the core counts on at most: a shader's constants take none. */
+/** The most storage buffers that the core uses per shader. Constants are uniforms and do not count. */
 const MOST_BUFFERS = 16;
 const MOST_CHOICES = 64;
 
-/** Adapters that are programs. */
+/** Names of adapters implemented in software. */
 const IN_SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
 
 export interface DeviceOptions {
@@ -60,7 +60,7 @@ export class GraphicsDevice implements Device {
   readonly loose = new WeakSet<Tensor>();
   readonly #choices: ChoiceInfo[] = [];
   readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
-  /** What programs made that are still being chosen for. */
+  /** Outputs of programs whose device is not chosen yet. */
   readonly #undecided = new WeakMap<Tensor, TimedChoice>();
 
   constructor(options: DeviceOptions) {
@@ -106,7 +106,7 @@ export class GraphicsDevice implements Device {
     this.#attach(device);
   }
 
-  /** Takes a device, another one where there was one before: what lay there is lost, programs go on. */
+  /** Starts using a device. If it replaces a lost one, the content of all buffers is lost, but programs stay usable. */
   #attach(device: GPUDevice): void {
     this.times++;
     const before = this.#reach?.lost;
@@ -169,7 +169,7 @@ export class GraphicsDevice implements Device {
     };
   }
 
-  /** Keeps why; returns the status. */
+  /** Keeps the reason of a failure for the core, and returns its status. */
   #refuse(failure: Failure | null): number {
     this.#why = failure?.text ?? '';
     return failure?.status ?? 0;

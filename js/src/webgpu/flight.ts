@@ -1,5 +1,5 @@
-// How many submissions are under way. A host that runs ahead without end makes the device no faster, only its queue longer,
-// and with it the time until a value is read; so a run waits until all but a few are over.
+// Counts the submissions that are under way. Running further ahead does not make the device faster, but its queue longer, and
+// with it the time until a value can be read. So a run waits until few enough are left.
 
 import type { Reach } from './reach.js';
 
@@ -7,14 +7,14 @@ const MOST_UNDER_WAY = 3;
 
 export class Flight {
   readonly #reach: Reach;
-  /** The ends of those under way, oldest first. */
+  /** The ends of the submissions under way, oldest first. */
   #ends: Promise<void>[] = [];
 
   constructor(reach: Reach) {
     this.#reach = reach;
   }
 
-  /** One more was submitted. */
+  /** Call after each submission. */
   submitted(): void {
     const end = this.#reach.device.queue.onSubmittedWorkDone().then(
       () => {},
@@ -26,7 +26,7 @@ export class Flight {
     this.#ends.push(own);
   }
 
-  /** Until there is room for one more; null: now. */
+  /** Resolves when one more submission may start; null: now. */
   get room(): Promise<void> | null {
     return this.#ends.at(-MOST_UNDER_WAY) ?? null;
   }

@@ -1,27 +1,27 @@
-// sinter/webgpu: programs on the graphics processor. An entry point of its own: a page that does not import it downloads
-// nothing of it, and one that does loads the core's modules that have it (sinter-gpu.wasm, sinter-gpu-mt.wasm).
+// sinter/webgpu: programs on the graphics processor. It is an entry point of its own: a page that does not import it downloads
+// nothing of it; one that does loads modules of the core that include it (sinter-gpu.wasm, sinter-gpu-mt.wasm).
 
 import { internals, type Device } from '../index.js';
 import { GraphicsDevice } from './device.js';
 
 export interface WebGpuOptions {
-  /** Where adapters come from: navigator.gpu by default; in Node create([]) of the npm package webgpu. */
+  /** The source of adapters. Default navigator.gpu; in Node use create([]) of the npm package webgpu. */
   gpu?: object;
-  /** 'high-performance' (default) or 'low-power', where a machine has two. */
+  /** Which graphics processor to prefer, if a machine has two: 'high-performance' (default) or 'low-power'. */
   powerPreference?: 'high-performance' | 'low-power';
-  /** Whether the threads of a workgroup share memory. Default: true, but false on adapters in software, which are slow at it. */
+  /** Whether kernels use memory shared by a workgroup. Default true, but false on adapters in software, where it is slow. */
   sharesMemory?: boolean;
-  /** Whether the shaders that a product may have are timed before its first run, and the fastest is kept. Default true; with
-   *  false it is the first one, and programs begin sooner. */
+  /** Whether the shader variants of a product are timed before its first run, and the fastest is kept. Default true; with
+   *  false the first variant is used, and programs start sooner. */
   tune?: boolean;
-  /** Whether programs for the device run on the CPU where there is none, or it was lost; sn.info().reasons then says why.
+  /** Whether programs for the device run on the CPU if there is no device, or it was lost; sn.info().reasons then says why.
    *  Default false. */
   fallback?: boolean;
 }
 
 const OPTIONS: internals.OptionSchema<WebGpuOptions> = { gpu: 'any', powerPreference: 'any', sharesMemory: 'boolean', tune: 'boolean', fallback: 'boolean' };
 
-/** A device for init: await sn.init({ device: webgpu() }). */
+/** The device for init: await sn.init({ device: webgpu() }). */
 export function webgpu(options?: WebGpuOptions): Device {
   const { gpu = globalThis.navigator?.gpu, powerPreference = 'high-performance', sharesMemory, tune = true, fallback = false } = internals.readOptions(
     'webgpu',

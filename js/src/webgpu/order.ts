@@ -1,21 +1,21 @@
-// What the core asks for is done in the order of asking. Most of it is done at once; behind a run that has to wait - for its
-// pipelines, or for what the device says of a loop - it waits, too.
+// Keeps the commands of the core in order. Most are executed at once. If a run has to wait, for its pipelines or for the
+// device's answer about a loop, all later commands wait, too.
 
 export class Order {
   #last: Promise<void> | null = null;
 
-  /** Whether something waits. */
+  /** Whether commands are waiting. */
   get waits(): boolean {
     return this.#last !== null;
   }
 
-  /** At once, or when all that waits is over. */
+  /** Executes f now, or after all waiting commands. */
   do(f: () => void): void {
     if (this.#last) this.wait(f);
     else f();
   }
 
-  /** The same of something that takes time: what is asked for later waits for its end. */
+  /** Executes f after all waiting commands. Later commands wait until f ends. */
   wait(f: () => void | Promise<void>): void {
     const own = (this.#last ?? Promise.resolve()).then(f);
     this.#last = own;

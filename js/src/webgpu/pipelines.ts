@@ -1,11 +1,12 @@
-// Pipelines by the text of their shader, which tells what it binds. They are made beside what follows: a run waits for its own.
+// Compute pipelines, by the text of their shader, which determines its bindings. They are compiled in the background; a run
+// waits for its own.
 
 import { INTERNAL, type Failure, type Reach } from './reach.js';
 
-/** A pipeline that is made when somebody first waits for it. */
+/** A pipeline that is compiled when `over` is first read. */
 export class Making {
   pipeline: GPUComputePipeline | null = null;
-  /** What the driver says of a shader that it does not take. */
+  /** Why the driver refused the shader, if it did. */
   failure: Failure | null = null;
   isOver = false;
   readonly #make: (making: Making) => Promise<void>;
@@ -23,7 +24,7 @@ export class Making {
   }
 }
 
-/** Of a layout's bindings: w, r of memory, c of constants, d of the numbers of rounds. */
+/** The letters of a layout's bindings: w and r for written and read storage, c for constants, d for the numbers of rounds. */
 const BUFFERS: Record<string, GPUBufferBindingLayout> = {
   w: { type: 'storage' },
   r: { type: 'read-only-storage' },
@@ -40,7 +41,7 @@ export class Pipelines {
     this.#reach = reach;
   }
 
-  /** On another device. */
+  /** Forgets all pipelines, for another device. */
   renew(): void {
     this.#layouts.clear();
     this.#made.clear();

@@ -1,17 +1,17 @@
-// What an adapter makes of numbers that WGSL leaves to it: a shader computes with some that are known at run time alone, so
+// Probes how an adapter computes where WGSL leaves it open. A shader computes with numbers that are known only at run time, so
 // that no compiler can fold them.
 
-/** What holds on the adapter. */
+/** Properties of the adapter's arithmetic. */
 export interface Arithmetic {
-  /** NaN + 1 is NaN. */
+  /** Whether NaN + 1 is NaN. */
   nan: boolean;
-  /** Sums and products of infinities, and those that overflow, are infinities. */
+  /** Whether infinite or overflowing sums and products are infinities. */
   infinities: boolean;
-  /** NaN != NaN; Sinter does not count on it. */
+  /** Whether NaN != NaN; Sinter does not rely on it. */
   unequalNan: boolean;
-  /** Half of the least normal number is not 0. */
+  /** Whether half of the smallest normal number is not 0. */
   subnormals: boolean;
-  /** fma() rounds once. */
+  /** Whether fma() rounds once. */
   fusedMultiplyAdd: boolean;
 }
 
@@ -26,7 +26,7 @@ const CODE = `@group(0) @binding(0) var<storage, read> x: array<f32>;
   y[5] = bitcast<u32>(fma(x[4], x[4], x[5]));
 }`;
 
-/** Its square is 1 + 2 ** -11 + 2 ** -24, which no float32 has. */
+/** Its square is 1 + 2 ** -11 + 2 ** -24, which float32 cannot represent. */
 const ODD = 1 + 2 ** -12;
 const NUMBERS = [NaN, Infinity, 3e38, 2 ** -126, ODD, -(1 + 2 ** -11)];
 const INFINITY_BITS = 0x7f800000;

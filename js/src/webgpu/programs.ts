@@ -1,8 +1,10 @@
-// Programs: steps in their order, with pipelines shared by text, which are made beside what follows. A run is one submission:
-// one pass over all dispatches (while a profile is made, a pass for each), loops written out as their rounds. Only a loop that tests what the device computes is cut in
-// several: the device is asked whether it goes on, after 4 rounds, then 8 .. 64; rounds behind its end have no workgroups.
-// What a dispatch binds changes only where the caller's buffers do, so groups of bindings are kept by their buffers: making one
-// takes longer than all else of a dispatch.
+// Programs: their steps in order, with pipelines that are shared by their text and compiled in the background. A run is one
+// submission, with a single pass over all dispatches (one pass per dispatch while profiling), in which loops of known length
+// are unrolled into rounds. Only a loop whose test is computed on the device is split: after 4 rounds, then 8 .. 64 more, the
+// host asks the device whether the loop goes on; rounds beyond its end dispatch no workgroups.
+//
+// The bindings of a dispatch change only if the caller's buffers do. Bind groups are kept by their buffers, because making one
+// takes longer than everything else in a dispatch.
 
 import type { Buffers, Held } from './buffers.js';
 import type { Flight } from './flight.js';
@@ -13,57 +15,57 @@ import type { ReadBack } from './readback.js';
 import type { Variants } from './variants.js';
 import type { Clock, Watch } from './watch.js';
 
-/** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds,
- *  name. */
+/** Words of sn_device_step: kind, number; then of sn_dispatch: text, bindings, their count, constants, their count,
+ *  workgroups (3), gate, asks for rounds, name. */
 const STEP_WORDS = 13;
 const BINDING_WORDS = 6;
 /** Kinds of steps. */
 const [DISPATCH, ROUNDS, WHILE, END, VARIANT] = [0, 1, 2, 3, 4];
-/** The buffers of the gates, and of partial totals (src/wgsl/frame.h). */
+/** Numbers that stand for the buffers of the gates and of partial totals (src/wgsl/frame.h). */
 const GATES = 0xfffffffe;
 const PARTS = 0xfffffffd;
-/** Bytes from the numbers of one round to those of the next, and of one. */
+/** Bytes from the numbers of one round to those of the next; bytes of the numbers of one round. */
 const ROUND_BYTES = 256;
 const ROUND_NUMBERS = 64;
-/** Lists of buffers whose groups of bindings a dispatch keeps. */
+/** The most lists of buffers for which a dispatch keeps bind groups. */
 const MOST_KEPT = 8;
-/** Of a loop that tests: rounds before the device is asked for the first time, and most of them later. */
+/** For loops that test: the rounds before the device is first asked, and the most rounds between later questions. */
 const LEAST_ROUNDS_AHEAD = 4;
 const MOST_ROUNDS_AHEAD = 64;
 
 interface Binding {
-  /** Of the program, by number. */
+  /** The number of the buffer in the program. */
   buffer: number;
   offset: number;
-  /** 0: the whole. */
+  /** In bytes; 0: the whole buffer. */
   size: number;
   writes: boolean;
-  /** The offset in odd rounds of the loop at this depth. */
+  /** The offset in odd rounds of the loop at depth `level`. */
   turned: number;
   level: number;
 }
 
 interface Dispatch {
   kind: 'dispatch';
-  /** Of its kernel. */
+  /** The name of its kernel. */
   name: string;
   making: Making;
-  /** Of its bindings, in the letters of pipelines.ts. */
+  /** The kinds of its bindings, in the letters of pipelines.ts. */
   kinds: string;
   layout: GPUBindGroupLayout;
   bindings: Binding[];
   words: number[];
   constants: GPUBuffer | null;
   groups: [number, number, number];
-  /** Word of the gates with its workgroups; 0: behind none. */
+  /** The word of the gates that holds its workgroups; 0: it does not depend on a gate. */
   gate: number;
   asksRounds: boolean;
-  /** By the buffers that are bound, and by which rounds are odd: a training step's buffers take turns. */
+  /** Bind groups by the buffers that are bound, then by which rounds are odd; a training step's buffers take turns. */
   made: Map<string, GPUBindGroup[]>;
-  /** Those of the run that it was looked at in last. */
+  /** The bind groups for the buffers of run `run`. */
   current: GPUBindGroup[];
   run: number;
-  /** Others of which one may be faster, until that is known. */
+  /** Variants, one of which may be faster; empty once that is decided. */
   others: Dispatch[];
 }
 
@@ -72,10 +74,10 @@ type Step = Dispatch | { kind: 'rounds'; count: number; body: Step[] } | { kind:
 interface Program {
   steps: Step[];
   dispatches: Dispatch[];
-  /** Lists that steps are added to, the innermost last. */
+  /** Lists that steps are appended to, the innermost last. */
   open: Step[][];
   gateWords: number;
-  /** The first buffers are the caller's, the last one is the arena, those between are made for the run. */
+  /** The first buffers are the caller's, the last one is the arena, and those between are outputs made for the run. */
   nArguments: number;
   hasWhile: boolean;
   isReady: boolean;
@@ -84,7 +86,7 @@ interface Program {
   parts: GPUBuffer | null;
 }
 
-/** A run as it is written down. */
+/** A run while it is encoded. */
 interface Encoding {
   program: Program;
   buffers: (Held | null)[];
@@ -92,9 +94,10 @@ interface Encoding {
   pass: GPUComputePassEncoder;
   pipeline: GPUComputePipeline | null;
   clock: Clock | null;
-  /** Of this submission. */
+  /** Dispatches in the current submission. */
   dispatches: number;
-  /** The numbers of the rounds under way, outermost first; where they stand among all, and those counted so far. */
+  /** The current round of each enclosing loop, outermost first; the index of its numbers among all rounds; rounds counted so
+   *  far. */
   levels: number[];
   at: number;
   counted: number;
@@ -102,14 +105,14 @@ interface Encoding {
 
 const withOthers = ({ dispatches }: Program): Dispatch[] => dispatches.flatMap((dispatch) => [dispatch, ...dispatch.others]);
 
-/** The buffers that are made for a run. */
+/** The outputs made for a run. */
 const made = ({ nArguments }: Program, buffers: (Held | null)[]): Held[] => buffers.slice(nArguments, -1).filter((held) => held !== null);
 
 function fail(program: Program, buffers: (Held | null)[], failure: Failure): void {
   for (const held of made(program, buffers)) held.failure = failure;
 }
 
-/** Calls note with the numbers of each round there is, in the order in which they are counted. */
+/** Calls note with the rounds of the enclosing loops, for every round, in the order in which they are counted. */
 function visitRounds(steps: readonly Step[], levels: number[], note: (levels: readonly number[]) => void): void {
   for (const step of steps) {
     if (step.kind === 'while') visitRounds(step.body, levels, note);
@@ -134,7 +137,7 @@ export class Programs {
   readonly #variants: Variants;
   readonly #pipelines: Pipelines;
   readonly #list: (Program | null)[] = [null]; // number 0 is none
-  /** Runs written down so far. */
+  /** Runs encoded so far. */
   #encodings = 0;
 
   constructor(
@@ -164,7 +167,7 @@ export class Programs {
     return this.#list.push({ steps, dispatches: [], open: [steps], gateWords, nArguments, ...later }) - 1;
   }
 
-  /** All programs on another device. */
+  /** Makes the device's parts of all programs again, on another device. */
   renew(): void {
     this.#pipelines.renew();
     for (const program of this.#list) {
@@ -174,7 +177,7 @@ export class Programs {
     }
   }
 
-  /** What of a dispatch is the device's. */
+  /** The parts of a dispatch that belong to the device. */
   #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'current'> {
     const making = this.#pipelines.of(code, kinds);
     return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: new Map(), current: [] };
@@ -198,7 +201,7 @@ export class Programs {
     return buffer;
   }
 
-  /** Adds an sn_device_step to a program. */
+  /** Adds an sn_device_step to a program; at: its address in the core's memory. */
   add(number: number, at: number): void {
     const program = this.#list[number]!;
     const words = this.#words(at, STEP_WORDS);
@@ -249,7 +252,7 @@ export class Programs {
     };
   }
 
-  /** Puts the fastest of several shaders in the place of the first, in all of a program's dispatches. */
+  /** Replaces each dispatch that has variants by its fastest one. */
   async #choose({ dispatches }: Program): Promise<void> {
     for (const dispatch of dispatches.filter(({ others }) => others.length > 0)) {
       const list = [dispatch, ...dispatch.others];
@@ -271,7 +274,7 @@ export class Programs {
     });
   }
 
-  /** What a program has besides its constants, made before its first run. */
+  /** Makes a program's buffers besides the constants, before its first run: gates, partial totals, and numbers of rounds. */
   #prepare(program: Program): void {
     if (program.gateWords > 0) {
       const words = new Uint32Array(program.gateWords);
@@ -331,7 +334,7 @@ export class Programs {
     else e.pass.dispatchWorkgroups(...dispatch.groups);
   }
 
-  /** Writes steps down; yields the word of a gate that it has to be told of, whether it is open. */
+  /** Encodes steps. Yields the word of a gate whenever it has to know whether that gate is open; next() takes the answer. */
   *#walk(e: Encoding, steps: readonly Step[]): Generator<number, void, boolean> {
     for (const step of steps) {
       if (step.kind === 'dispatch') this.#encode(e, step);
@@ -371,7 +374,7 @@ export class Programs {
     e.dispatches = 0;
   }
 
-  /** Another pass, with times of its own. */
+  /** Starts another pass, which has times of its own. */
   #turn(e: Encoding): void {
     e.pass.end();
     e.pass = e.encoder.beginComputePass(e.clock!.pass());
@@ -424,7 +427,8 @@ export class Programs {
     return program.dispatches.find(({ making }) => making.failure)?.making.failure ?? null;
   }
 
-  /** Submits a program on buffers, by their numbers in a list of the core. Returns why not; then nothing is touched. */
+  /** Submits a program on buffers, given by their numbers in a list of the core. Returns why it cannot; then nothing has
+   *  changed. */
   run(number: number, list: number, count: number): Failure | null {
     const program = this.#list[number]!;
     const { lost } = this.#reach;
@@ -443,7 +447,7 @@ export class Programs {
       this.#flight.room !== null ||
       program.hasWhile ||
       program.dispatches.some(({ making, others }) => !making.isOver || others.length > 0);
-    // Where the device is lost on the way, whoever reads is told.
+    // If the device is lost meanwhile, reading the results reports that.
     if (waits) this.#order.wait(() => this.#runInParts(program, buffers).catch(() => {}));
     else this.#runWhole(program, buffers);
     return null;

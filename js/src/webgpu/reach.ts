@@ -1,18 +1,19 @@
-// What the parts of a device share: the device itself - another one after it was lost - and what is known to have failed.
+// State shared by the parts of a device: the device itself, which is replaced after a loss, and what is known to have failed.
 
 import { OutOfMemoryError, SinterError, WorkerError } from '../index.js';
 
 export interface Reach {
   device: GPUDevice;
-  /** Why it was lost, or ''. */
+  /** Why the device was lost, or ''. */
   lost: string;
-  /** What no later value is to be trusted after: what the driver refused first of what is no shader, or a test that failed. */
+  /** Why no later value can be trusted, or '': the driver's first refusal of something other than a shader, or a failed
+   *  self-test. */
   wrong: string;
-  /** Runs so far. */
+  /** The number of runs so far. */
   runs: number;
 }
 
-/** Why values are none. */
+/** Why a buffer has no valid values. */
 export interface Failure {
   /** A status of the core (sn_status in sinter.h). */
   status: typeof MEMORY | typeof WORKER | typeof INTERNAL;
@@ -25,7 +26,7 @@ export const INTERNAL = 7;
 
 export const lostFailure = (why: string): Failure => ({ status: WORKER, text: `the device was lost, and what lay there with it: ${why}` });
 
-/** what: has no values. */
+/** The error for reading `what`, which has no values. */
 export function errorOf(op: string, { status, text: why }: Failure, what: string): SinterError {
   const text = `${what}: ${why}`;
   if (status === MEMORY) return new OutOfMemoryError(op, text);

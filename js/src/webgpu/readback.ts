@@ -1,4 +1,4 @@
-// Values come back through staging buffers, which wait for the next reading of their size.
+// Reads values back through staging buffers, which are kept for later reads of the same size.
 
 import type { Buffers } from './buffers.js';
 import type { Order } from './order.js';
@@ -18,7 +18,7 @@ export class ReadBack {
     this.#order = order;
   }
 
-  /** On another device. */
+  /** Forgets all staging buffers, for another device. */
   renew(): void {
     this.#waiting = [];
   }
@@ -34,7 +34,7 @@ export class ReadBack {
     if (this.#waiting.length > MOST_WAITING) this.#waiting.shift()!.destroy();
   }
 
-  /** Values are none where something went wrong before. */
+  /** Throws if something went wrong before, so that the values are not valid. */
   #check(failure: Failure | null, what: string): void {
     const { lost, wrong } = this.#reach;
     if (failure) throw errorOf('data', failure, what);
@@ -42,7 +42,7 @@ export class ReadBack {
     if (wrong) throw errorOf('data', { status: INTERNAL, text: wrong }, what);
   }
 
-  /** The first bytes of a buffer, as all that was asked for before leaves them; what: it is, in errors. */
+  /** The first bytes of a buffer, after everything asked for before. what: its name in errors. */
   read(from: number, bytes: number, what: string): Promise<ArrayBuffer> {
     if (bytes === 0) return Promise.resolve(new ArrayBuffer(0));
     const held = this.#buffers.get(from);
@@ -51,7 +51,7 @@ export class ReadBack {
     });
   }
 
-  /** The same of any buffer, at once. */
+  /** The same for any buffer and offset, without waiting for earlier commands. */
   async take(from: { buffer: GPUBuffer; failure: Failure | null }, offset: number, bytes: number, what: string): Promise<ArrayBuffer> {
     this.#check(from.failure, what);
     const { device } = this.#reach;

@@ -1,17 +1,18 @@
-// A test of what the device computes, for debugging (setDebug(1) and more): the first run of each program there is repeated
-// on the CPU, with copies of its arguments, and its results are compared. A driver that is wrong is found where it matters,
-// with the kernels and values that people have.
+// Tests what the device computes, for debugging (setDebug(1) and more). The first run of each program is repeated on the CPU
+// with copies of its arguments, and the results are compared. So a wrong driver is found with the kernels and values that are
+// really used.
 //
-// Invariant: values are read only when the test is over; after one that failed no value of the device is given out.
+// Invariant: values are read only after the test, and after a failed test no value of the device is returned.
 
 import { SinterError, internals, keep, type Device, type Tensor } from '../index.js';
 import type { Timing } from './choice.js';
 
 type Program = internals.Program;
 
-/** How far a float may be off, as a share of the largest value of its tensor: sums in other orders, functions of two builds. */
+/** The largest error of a float, relative to the largest value in its tensor: sums have other orders, and functions other
+ *  builds. */
 const SHARE = 2 ** -10;
-/** Roundings decide comparisons, and what follows from them: so many elements may be others. */
+/** The share of elements that may differ: rounding can change the result of a comparison, and all that depends on it. */
 const ODD_ONES = 0.01;
 
 interface Found {
@@ -19,7 +20,7 @@ interface Found {
   count: number;
 }
 
-/** Elements that differ, and the first of them. */
+/** How many elements differ, and the index of the first. */
 function difference(here: ArrayLike<number>, there: ArrayLike<number>, isInexact: boolean): Found {
   let most = 0;
   for (let i = 0; i < here.length; i++) if (Number.isFinite(here[i])) most = Math.max(most, Math.abs(here[i]!));
@@ -48,7 +49,7 @@ export class SelfTest {
     this.#make = make;
   }
 
-  /** Runs the program; what it made is compared later, and readings wait for that. */
+  /** Runs the program. The results are compared later, and reads wait for that. */
   run(inputs: readonly Tensor[]): Tensor[] {
     const copy = (t: Tensor): Tensor => keep(internals.copyOf(t, 'webgpu'));
     const given = inputs.map(copy);
@@ -97,7 +98,7 @@ export class SelfTest {
       }
     } catch (error) {
       if (!(error instanceof SinterError)) throw error;
-      // What has no program for the CPU is not tested; what failed on the device is told to whoever reads it.
+      // Programs that do not exist for the CPU are not tested. Failures on the device are reported to whoever reads the values.
     } finally {
       here?.release();
       for (const t of own) t.dispose();

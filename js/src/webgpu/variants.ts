@@ -1,12 +1,12 @@
-// Of the shaders that the core offers for a product the one that is fastest on this adapter: tiles in the memory of a workgroup,
-// larger or smaller ones, or none. All give the same bits. They are timed before the first run, on buffers of their own; what
-// is found holds for the adapter, and is kept where a page has storage: then the others are not even made.
+// Chooses the fastest of the shader variants that the core offers for a product: tiles in workgroup memory, larger or smaller
+// ones, or none. All give the same bits. They are timed before the first run, on buffers of their own. The result holds for the
+// adapter and is stored if the page has storage; then the other variants are not even compiled.
 
 import type { ShaderChoice } from '../index.js';
 import type { Making } from './pipelines.js';
 import type { Reach } from './reach.js';
 
-/** One of them. */
+/** One variant. */
 export interface Variant {
   name: string;
   making: Making;
@@ -16,26 +16,27 @@ export interface Variant {
   groups: [number, number, number];
 }
 
-/** A measurement takes about this long, of few runs; the least of a few counts. */
+/** A measurement makes enough runs to take LEAST_MS, at most MOST_RUNS; the shortest of TURNS measurements counts. */
 const LEAST_MS = 4;
 const MOST_RUNS = 16;
 const TURNS = 3;
-/** What takes so long is not measured again: noise is short. */
+/** A variant that takes this long is not measured again, since noise is short in comparison. */
 const LONG_MS = 50;
-/** One that takes so many times as long as another is not measured again; but a device that was idle is slow at first. */
+/** A variant that takes this many times as long as the best is not measured again, except once: a device that was idle is
+ *  slow at first. */
 const HOPELESS = 2;
-/** Larger ones are not timed, as that would take as much memory again. */
+/** Products with more bytes are not timed, because the timing needs as much memory again. */
 const MOST_BYTES = 256 * 2 ** 20;
 const MOST_NOTED = 64;
 
-/** A text's length and 32 bits of it (FNV-1a). */
+/** The length of a text, and 32 bits of hash (FNV-1a). */
 function hashOf(text: string): string {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   return `${text.length}.${(h >>> 0).toString(36)}`;
 }
 
-/** Whether the driver makes a pipeline of it. */
+/** Whether the driver accepts the variant. */
 async function isTaken(variant: Variant | undefined): Promise<boolean> {
   await variant?.making.over;
   return !!variant?.making.pipeline;
@@ -44,13 +45,13 @@ async function isTaken(variant: Variant | undefined): Promise<boolean> {
 export class Variants {
   readonly #reach: Reach;
   readonly #tunes: boolean;
-  /** The name under which a page keeps what was found. */
+  /** The key under which the page's storage keeps the results. */
   readonly #place: string;
   readonly #found: Record<string, number>;
-  /** Those that were timed here. */
+  /** The choices made by timing here. */
   readonly noted: ShaderChoice[] = [];
 
-  /** tunes: else the first one is taken. */
+  /** tunes: whether to time variants; otherwise the first one is used. */
   constructor(reach: Reach, adapter: string, tunes: boolean) {
     this.#reach = reach;
     this.#tunes = tunes;
@@ -71,11 +72,11 @@ export class Variants {
     try {
       globalThis.localStorage?.setItem(this.#place, JSON.stringify(this.#found));
     } catch {
-      // It is full, or not for this page: found again at the next visit.
+      // The storage is full, or not available to this page: the choice is made again at the next visit.
     }
   }
 
-  /** The fastest of those that the driver takes, by number; 0: it takes none, or there is no room to try. */
+  /** The index of the fastest variant that the driver accepts. 0 if it accepts none, or if there is not enough room to try. */
   async choose(list: readonly Variant[]): Promise<number> {
     const [first] = list as [Variant];
     const key = hashOf(first.making.code);
@@ -94,7 +95,7 @@ export class Variants {
     return least;
   }
 
-  /** Milliseconds of a run of each. */
+  /** Milliseconds per run of each variant. */
   async #time(list: readonly Variant[]): Promise<number[]> {
     const { device } = this.#reach;
     const buffers = list[0]!.bindings.map(({ size }) => device.createBuffer({ size: Math.ceil(size / 16) * 16, usage: GPUBufferUsage.STORAGE }));

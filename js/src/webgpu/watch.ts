@@ -1,21 +1,21 @@
-// What a profile says of the device: when each submission was worked on. By the device's own clock where it has timestamps;
-// else from its submission, or the end of the one before, until the host hears of its end. With timestamps each dispatch is a
-// pass of its own while a profile is made, so that each kernel has its times.
+// Measures when each submission of a profile was worked on. With timestamps, by the device's own clock: then each dispatch is a
+// pass of its own while profiling, so that each kernel has its times. Otherwise from its submission, or the end of the previous
+// one, until the host learns of its end.
 
 import type { DeviceKernel, DeviceSpan } from '../index.js';
 import type { Reach } from './reach.js';
 
-/** Passes of a submission that have times of their own; what comes later shares the last one. */
+/** The most passes of a submission with times of their own; later dispatches share the last pass. */
 const MOST_PASSES = 2048;
 const TIME_BYTES = 8;
 const NANOSECONDS = 1e6;
 
-/** The clock of a submission under way: a pass for each dispatch. */
+/** The timestamps of a submission: one pass per dispatch. */
 export class Clock {
   readonly #queries: GPUQuerySet;
   readonly #resolved: GPUBuffer;
   readonly #read: GPUBuffer;
-  /** What ran in each pass so far. */
+  /** The kernel that ran in each pass so far. */
   readonly #names: string[] = [];
   #passes = 0;
 
@@ -26,26 +26,26 @@ export class Clock {
     this.#read = device.createBuffer({ size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ });
   }
 
-  /** Of a pass that begins. */
+  /** The descriptor for the next pass. */
   pass(): GPUComputePassDescriptor {
     const first = 2 * this.#passes++;
     return { timestampWrites: { querySet: this.#queries, beginningOfPassWriteIndex: first, endOfPassWriteIndex: first + 1 } };
   }
 
-  /** Notes a dispatch; whether it is to have another pass than the one before it. */
+  /** Notes a dispatch; returns whether it needs another pass than the one before. */
   turn(name: string): boolean {
     const isFirst = this.#names.length === 0;
     if (this.#names.length < MOST_PASSES) this.#names.push(name);
     return !isFirst && this.#names.length > this.#passes;
   }
 
-  /** At the end of the last pass, before the submission. */
+  /** Call after the last pass, before the submission. */
   resolve(encoder: GPUCommandEncoder): void {
     encoder.resolveQuerySet(this.#queries, 0, 2 * this.#passes, this.#resolved, 0);
     encoder.copyBufferToBuffer(this.#resolved, 0, this.#read, 0, 2 * this.#passes * TIME_BYTES);
   }
 
-  /** When all of it is over: kernels, in milliseconds before the end of the last one. */
+  /** The times of all kernels once the submission has ended, in milliseconds relative to its end (so not above 0). */
   async kernels(): Promise<DeviceKernel[]> {
     await this.#read.mapAsync(GPUMapMode.READ);
     const times = new BigInt64Array(this.#read.getMappedRange());
@@ -71,7 +71,7 @@ export class Watch {
     this.#spans = [];
   }
 
-  /** What was submitted since, when all of it is over. */
+  /** Everything submitted since begin, once all of it has ended. */
   async end(): Promise<DeviceSpan[]> {
     const made = await Promise.all(this.#spans ?? []);
     this.#spans = null;
@@ -84,7 +84,7 @@ export class Watch {
     return spans;
   }
 
-  /** For a submission that begins: null where nobody watches, or the device has no clock. */
+  /** A clock for a new submission; null if nobody is profiling, or the device has no timestamps. */
   clock(): Clock | null {
     const { device } = this.#reach;
     return this.#spans && device.features.has('timestamp-query') ? new Clock(device) : null;

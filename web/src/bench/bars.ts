@@ -1,4 +1,4 @@
-// The figures as bars: the GFLOP/s of each case, those without fusion below them, and the peak as a line.
+// Draws the figures as bars: GFLOP/s of each case, below it those without fusion, and the peak as a line.
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -17,7 +17,7 @@ function css(name: string): string {
 export class Bars {
   private readonly plot: uPlot;
   private peak = 0;
-  /** By the number of the case: with fusion, and without. */
+  /** By case: the rate with fusion, and without. */
   private readonly rates: [(number | null)[], (number | null)[]];
 
   constructor(
@@ -96,7 +96,7 @@ export class Bars {
     return [this.cases.map((_, i) => i), ...this.rates];
   }
 
-  /** Two bars share a case's band, one above the other; a single one has it to itself. */
+  /** The two bars of a case share its band, one above the other. A single bar is centred in it. */
   private paths(place: 0 | 1): uPlot.Series.PathBuilder {
     return (plot) => {
       const path = new Path2D();
@@ -111,7 +111,7 @@ export class Bars {
     };
   }
 
-  /** The edges of a bar on the canvas. */
+  /** The edges of a bar on the canvas. half: which of two bars; null: a single one. */
   private band(plot: uPlot, i: number, half: 0 | 1 | null): [number, number] {
     const at = (share: number): number => plot.valToPos(i + BAR * share, 'x', true);
     if (half === null) return [at(-0.3), at(0.3)];

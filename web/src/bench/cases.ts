@@ -1,13 +1,13 @@
-// What is measured: names and floating-point operations. workers/cases.ts says how it is computed.
+// The cases of the benchmark: names and floating-point operations. workers/cases.ts has the computations.
 
 export interface Case {
   id: string;
   title: string;
-  /** The name beside its bar, where there is little room. */
+  /** The name beside its bar, where space is short. */
   short: string;
-  /** The operations of one call in products. */
+  /** Floating-point operations in the products of one call. */
   flops: number;
-  /** Whether it is measured without fusion, too. */
+  /** Whether it is also measured without fusion. */
   fuses: boolean;
 }
 
@@ -24,10 +24,10 @@ const matmul = (m: number, k: number, n: number, short: string): Case => ({
 export const CONV = { side: 56, channels: 64, filter: 3 };
 export const ATTENTION = { heads: 8, tokens: 512, size: 64 };
 export const LINEAR = { m: 512, k: 1024, n: 2048 };
-/** Images of 28 x 28, two convolutions with pools after them, a dense layer. */
+/** The CNN: images of 28 x 28, two convolutions, each followed by a pool, and a dense layer. */
 export const CNN = { batch: 64, side: 28, channels: [16, 32], filter: 3, classes: 10 };
 
-/** Forward, and back to the weights; for all layers but the first also back to the input. */
+/** Operations of the forward pass and of the weights' gradients; for all layers but the first also of the inputs' gradients. */
 function cnnFlops(): number {
   const { batch, side, channels, filter, classes } = CNN;
   let [flops, width, inputs] = [0, side, 1];

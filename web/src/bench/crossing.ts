@@ -1,4 +1,4 @@
-// Where two curves of times over widths cross: between two widths, along a straight line on logarithmic axes.
+// Finds where two curves of times over widths cross: between two widths, linearly interpolated on logarithmic axes.
 
 export interface Point {
   width: number;
@@ -9,11 +9,11 @@ export interface Point {
 export interface Crossing {
   width: number;
   ms: number;
-  /** Which is faster for larger widths. */
+  /** The faster one for larger widths. */
   above: 'cpu' | 'gpu';
 }
 
-/** The last crossing; null: one of them is always faster. */
+/** The last crossing; null if one of them is always faster. */
 export function crossingOf(points: readonly Point[]): Crossing | null {
   const sorted = [...points].sort((a, b) => a.width - b.width);
   const gap = ({ cpu, gpu }: Point): number => Math.log(cpu / gpu);

@@ -1,6 +1,5 @@
-// One run over the cases, in workers of its own that end with it: first the peak of all cores, then case by case.
-// A figure is the best of some rounds, as the peak is the best of many windows: whatever else the machine does can only
-// make either slower.
+// One run over the cases, in workers that end with it: first the peak of all cores, then case by case. A figure is the best of
+// several rounds, and the peak the best of many windows, because anything else the machine does can only make them slower.
 
 import { Rpc } from '../compiler/rpc.ts';
 import type { Case } from './cases.ts';
@@ -12,7 +11,7 @@ const PEAK_MS = 400;
 const ROUNDS = 7;
 
 export interface Machine extends Engine {
-  /** GFLOP/s of 128-bit multiply-adds on as many cores as there are threads. */
+  /** GFLOP/s of 128-bit multiply-adds, on as many cores as there are threads. */
   peak: number;
 }
 
@@ -20,9 +19,9 @@ export interface Figure {
   case: Case;
   ms: number;
   gflops: number;
-  /** The share of the peak, 0..1. */
+  /** The share of the peak, from 0 to 1. */
   share: number;
-  /** The rate without fusion; null where that is not measured. */
+  /** Milliseconds without fusion; null if that is not measured. */
   plainMs: number | null;
 }
 
@@ -46,7 +45,7 @@ export class Measurement {
     return { case: given, ms, gflops, share: gflops / peak, plainMs: plain.length > 0 ? Math.min(...plain) : null };
   }
 
-  /** Ends the workers; open questions reject. */
+  /** Ends the workers; open questions are rejected. */
   stop(): void {
     for (const rpc of [this.bench, ...this.peaks]) rpc.end();
   }
@@ -60,7 +59,7 @@ export class Measurement {
     );
     const all = (forMs: number): Promise<number[]> =>
       Promise.all(this.peaks.map((rpc) => rpc.ask('peak', [relaxedSimd, forMs], OPEN_MS)));
-    // Workers load, and their code warms up, one after the other.
+    // A first, short round: workers load, and their code warms up, at different times.
     await all(PEAK_MS / 4);
     const rates = await all(PEAK_MS);
     for (const rpc of this.peaks) rpc.end();

@@ -1,4 +1,4 @@
-// Questions to the two kinds of workers of a measurement.
+// The questions to the two kinds of workers of a measurement.
 
 export interface Engine {
   threads: number;
@@ -6,7 +6,7 @@ export interface Engine {
   jit: boolean;
 }
 
-/** Milliseconds of one call: as compiled, and without fusion where that is of interest. */
+/** Milliseconds per call: as compiled, and without fusion; null if the case is not measured so. */
 export interface Times {
   fused: number;
   plain: number | null;
@@ -20,6 +20,6 @@ export interface BenchMethods {
 }
 
 export interface PeakMethods {
-  /** GFLOP/s of one core with multiply-adds of 128 bits. */
+  /** GFLOP/s of one core with 128-bit multiply-adds. */
   peak(fused: boolean, forMs: number): number;
 }

@@ -1,5 +1,5 @@
-// The race: one model, of a width that a slider sets, trained on the CPU and on the graphics processor in turns. Both curves
-// are drawn over the widths on logarithmic axes, and the width where the faster one changes.
+// The race: one model, whose width a slider sets, is trained on the CPU and on the graphics processor in turns. Both curves are
+// drawn over the widths on logarithmic axes, with the width where the faster one changes.
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -11,7 +11,7 @@ import { crossingOf, type Point } from './crossing.ts';
 import { RACE, WIDTHS, type RaceMethods, type RaceOpened, type Racer } from './race-protocol.ts';
 
 const ASK_MS = 60_000;
-/** Turns at a width while all of them are gone through. */
+/** Turns per width during the sweep over all widths. */
 const TURNS = 3;
 const MARKS = [0.01, 0.1, 1, 10, 100, 1000, 10_000];
 const LINES: Record<Racer, { name: string; colour: string }> = {
@@ -28,7 +28,7 @@ export class Race {
   private readonly best: Record<Racer, Map<number, number>> = { cpu: new Map(), webgpu: new Map() };
   private rpc: Rpc<RaceMethods> | null = null;
   private opened: RaceOpened | null = null;
-  /** Why the graphics processor is out, though it was there. */
+  /** Why the graphics processor dropped out of the race, or ''. */
   private fell = '';
 
   constructor(private readonly quiet: () => void) {
@@ -42,7 +42,7 @@ export class Race {
     this.sayWidth();
   }
 
-  /** The tab is left. */
+  /** Called when another tab is opened. */
   rest(): void {
     if (this.rpc !== null) this.stop('Stopped, as another tab was opened.');
   }
@@ -56,7 +56,7 @@ export class Race {
     this.slider.setAttribute('aria-valuetext', `width ${this.width}`);
   }
 
-  /** First the width of the slider and all others, then that of the slider until it is stopped. */
+  /** Runs first the slider's width, then all others, then the slider's width until it is stopped. */
   private async run(): Promise<void> {
     this.quiet();
     for (const times of Object.values(this.best)) times.clear();
@@ -84,7 +84,7 @@ export class Race {
     setText(this.live, note);
   }
 
-  /** Turns at a width, fewer where the slider is moved elsewhere. */
+  /** Runs turns at a width. Ends early if the slider moves to a width that has no time yet, and runs that instead. */
   private async at(rpc: Rpc<RaceMethods>, width: number, turns: number): Promise<void> {
     const asked = this.width;
     const { flops, weights } = await this.orWithout(rpc, () => rpc.ask('prepare', [width], ASK_MS));
@@ -101,7 +101,7 @@ export class Race {
     return this.opened !== null && this.opened.adapter !== null && this.fell === '';
   }
 
-  /** What fails with the graphics processor is said, and the race goes on without it. */
+  /** If a question fails with the graphics processor, says so, and asks again without it. */
   private async orWithout<T>(rpc: Rpc<RaceMethods>, ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
