@@ -11,13 +11,13 @@ import { Race } from './race.ts';
 import panel from './panel.html?raw';
 
 export interface Surroundings {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
 }
 
 const NAMES = ['ms', 'gflops', 'of-peak', 'gain'] as const;
 
-/** The cells of a row's figures. */
+/** The table row of a case, with a cell per figure. */
 class Row {
   readonly element: HTMLTableRowElement;
   private readonly cells = new Map(NAMES.map((name) => [name, create('td', name, NONE)]));
@@ -77,7 +77,7 @@ export class BenchTab {
     this.saveButton.addEventListener('click', () => this.save());
   }
 
-  /** The tab is left. */
+  /** Called when another tab is opened. */
   rest(): void {
     this.race.rest();
   }

@@ -1,5 +1,5 @@
-// What a switch is worth: the same program in two labs that differ in nothing else, sampled in turn, so
-// that whatever else the machine does affects both. The figure is the median of the ratios of all rounds.
+// Measures the effect of a switch: the same program in two labs that differ in nothing else, sampled in turn, so that other
+// load on the machine affects both. The figure is the median ratio over all rounds.
 
 import type { Rest } from '../views/rest.ts';
 import { Lab } from './lab.ts';
@@ -12,19 +12,19 @@ export interface Setting {
 }
 
 export interface Effect {
-  /** The time of the second setting over that of the first. */
+  /** Time of the second setting divided by that of the first. */
   run: number;
   compile: number;
-  /** The middle half of the ratios of the runs lies within so much of each other. */
+  /** The interquartile range of the run ratios. */
   spread: number;
-  /** Of both settings; the time of one run, ms. */
+  /** For both settings: figures, and milliseconds per run. */
   figures: readonly [Figures, Figures];
   runMs: readonly [number, number];
 }
 
-/** As few as a median needs: a visitor waits for a dozen comparisons. */
+/** Few rounds, but enough for a median, because the user waits for a dozen comparisons. */
 const ROUNDS = 5;
-/** Not counted: the caches get used to two labs in turn. */
+/** Rounds that are not counted, in which caches adapt to the two labs. */
 const FIRST_ROUNDS = 1;
 
 export function median(values: readonly number[]): number {
@@ -33,7 +33,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** From the first quarter to the last. */
+/** The interquartile range. */
 function spreadOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))];
@@ -50,18 +50,18 @@ export class Experiment {
   constructor(
     private readonly source: string,
     private readonly base: Setting,
-    /** Times are taken only while the tab is shown. */
+    /** Measures only while the tab is shown. */
     private readonly resting: Rest,
   ) {
     this.first = this.lab(base.engine);
   }
 
-  /** Prepares the program as it is. */
+  /** Prepares the program with the base setting. */
   async open(): Promise<void> {
     await this.first.prepare(this.source, this.base.off, this.base.further);
   }
 
-  /** The median time of the program as it is, ms. */
+  /** The median times of the base setting, in ms. */
   get times(): { runMs: number; compileMs: number; rounds: number } {
     return { runMs: median(this.runs), compileMs: median(this.compiles), rounds: this.runs.length };
   }
@@ -99,7 +99,7 @@ export class Experiment {
     }
   }
 
-  /** Ends all labs; open questions reject. */
+  /** Ends all labs; open questions are rejected. */
   stop(): void {
     this.stopped = true;
     for (const lab of this.labs) lab.close();

@@ -1,12 +1,12 @@
-// The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
-// that got stuck starts again at the next question.
+// The page's end of a lab: a core with one configuration, in a worker of its own. A lab that was ended or got stuck starts
+// again with the next question.
 
 import type { Tuning } from 'sinter';
 import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Problem, Profiled, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
 
-/** A program that takes longer than this to trace is treated as one that never ends; to be compiled it then has more time. */
+/** A program that takes longer than INSPECT_MS to trace counts as endless. Compiling it may take PREPARE_MS. */
 const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
 
@@ -19,7 +19,7 @@ export class Lab {
 
   constructor(
     private readonly engine: Engine,
-    /** Told while a program waits for its data. */
+    /** Called while a program waits for its data. */
     private readonly onLoading: (loading: Loading) => void = () => undefined,
   ) {}
 

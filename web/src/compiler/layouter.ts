@@ -1,5 +1,4 @@
-// Asks the layout worker, one layout at a time: a new request cancels the one before. Layouts are
-// kept with the drawing they belong to, so going back to a stage is immediate.
+// Asks the layout worker for one layout at a time: a new request cancels the one before.
 
 import { arrange, type Scene } from './graph/arrange.ts';
 import type { Drawing } from './graph/scene.ts';
@@ -14,7 +13,7 @@ export class Layouter {
   );
   private busy = false;
 
-  /** Null if another request came in between. */
+  /** The drawing with coordinates; null if another request came in between. */
   async place(drawing: Drawing): Promise<Scene | null> {
     if (this.busy) this.rpc.end();
     this.busy = true;

@@ -1,33 +1,32 @@
-// Questions to the lab and to the layouter, each with its answer. Every question has a number, under
-// which its answer comes back.
+// The questions to the lab and to the layouter, with their answers. Every question has an id, which its answer repeats.
 
 import type { CompileOptions, KernelProfile, Tuning, WorkerProfile } from 'sinter';
 import type { Report } from './report.ts';
 
-/** What needs a core of its own: these cannot change after init. */
+/** The configuration of a core, which cannot change after init. */
 export interface Engine {
-  /** Threads; 0: one per core. */
+  /** Number of threads; 0: one per core. */
   threads: number;
   jit: boolean;
   relaxedSimd: boolean;
-  /** Programs are compiled for the graphics processor, where there is one. */
+  /** Whether programs are compiled for the graphics processor, if there is one. */
   device: boolean;
 }
 
-/** Passes that are off, by name; all others run. */
+/** Names of the passes that are off; all others run. */
 export type PassesOff = readonly string[];
 
-/** Further options of compiling, as the package has them. */
+/** Further compile options, as in the package. */
 export type Further = Pick<CompileOptions, 'precision' | 'memoryBudget' | 'jit' | 'winograd'>;
 
-/** What is under way comes to an end, but may take long: so long at most, from now on. */
+/** Sent by a worker whose work will end, but may take long: the new time limit for its answer, counted from now. */
 export interface Patience {
   limitMs: number;
-  /** Of an answer that takes longer. */
+  /** The hint of the error if the limit is exceeded. */
   hint: string;
 }
 
-/** What a program is, in numbers. */
+/** The size of a program in numbers. */
 export interface Figures {
   kernels: number;
   bytes: number;
@@ -35,9 +34,9 @@ export interface Figures {
   arenaBytes: number;
 }
 
-/** A profile as it is posted: an entry a slice, begin and end in ms. */
+/** A profile in the form in which it is posted. Arrays have an entry per slice; times are in ms since the profile began. */
 export interface Profiled {
-  /** When it began, in milliseconds since 1970, by the clock that performance.timeOrigin is of. */
+  /** When it began, in milliseconds since 1970, on the clock of performance.timeOrigin. */
   epoch: number;
   totalMs: number;
   kernels: KernelProfile[];
@@ -45,11 +44,11 @@ export interface Profiled {
   lostSpans: number;
   begin: Float64Array;
   end: Float64Array;
-  /** The number of the kernel in its program, its place in `kernels`, and the thread. */
+  /** For each slice: the number of the kernel in its program, its index in `kernels`, and the thread. */
   step: Uint32Array;
   kernel: Uint32Array;
   worker: Uint32Array;
-  /** Begin and end of each run, and of each compile. */
+  /** Begin and end of each run; begin and end of each compilation. */
   runs: Float64Array;
   compiles: Float64Array;
 }
@@ -61,18 +60,18 @@ export interface Opened {
   isa: string;
   reasons: string[];
   passes: string[];
-  /** The graphics processor's name; null where none was asked for, or why there is none. */
+  /** The name of the graphics processor, or why there is none; null if none was asked for. */
   device: { adapter: string } | { reason: string } | null;
 }
 
 export interface Sample {
-  /** Trace to program, ms. */
+  /** From tracing to the program, in ms. */
   compileMs: number;
-  /** One call, ms. */
+  /** Of one call, in ms. */
   runMs: number;
 }
 
-/** What went wrong in a program, and where in its text (from 1) if that is known. */
+/** What went wrong in a program, and the place in its text, from 1, if it is known. */
 export interface Problem {
   name: string;
   message: string;
@@ -84,39 +83,39 @@ export interface Problem {
 export interface LabMethods {
   open(engine: Engine): Opened;
   inspect(source: string, off: PassesOff, further?: Further): Report;
-  /** How many kernels there are without the passes behind this one; '': without any. */
+  /** The number of kernels if the passes after this one are off; '': if all are off. */
   kernelsBehind(source: string, off: PassesOff, pass: string): number;
-  /** WebAssembly text of a kernel of the last report, or why it has none. */
+  /** The WebAssembly text of a kernel of the last report, or why there is none. */
   wat(kernel: number): string;
-  /** Its shaders, where it runs on the graphics processor. */
+  /** The shaders of a kernel, if it runs on the graphics processor. */
   wgsl(kernel: number): string;
   /** The program of the last report as C. */
   c(): string;
-  /** The same as JavaScript; the first time loads what writes it. */
+  /** The same as JavaScript. The first call loads the writer. */
   js(): string;
-  /** Compiles the program for `sample`; returns the time of one call, ms. */
+  /** Compiles the program for `sample`; returns the time of one call in ms. */
   prepare(source: string, off: PassesOff, further?: Further): number;
   sample(): Sample;
-  /** What was prepared, in numbers. */
+  /** The size of the prepared program. */
   figures(): Figures;
-  /** Begins to tune the program; what has been tried after a moment. */
+  /** Begins to tune the program; returns what has been tried after a moment. */
   tune(source: string, off: PassesOff, further?: Further): Tuning;
-  /** The same after another moment. */
+  /** Continues to tune; returns the same after another moment. */
   tuneOn(): Tuning;
   /** Runs the program so many times under the profiler. */
   profile(source: string, off: PassesOff, further: Further, runs: number): Profiled;
-  /** Runs the program once: what its first value is that is not finite, or null. */
+  /** Runs the program once; returns a problem with its first value that is not finite, or null. */
   numerics(source: string): Problem | null;
   /** The last profile as a file. */
   trace(form: 'chrome' | 'speedscope'): string;
-  /** What memory gives all threads, GB/s. */
+  /** The memory bandwidth of all threads, in GB/s. */
   bandwidth(): number;
 }
 
 export interface LayoutRequest {
   widths: Float32Array;
   heights: Float32Array;
-  /** Pairs of places in widths: from, to. */
+  /** Pairs of node indices: from, to. */
   edges: Uint32Array;
 }
 
@@ -125,7 +124,7 @@ export interface Layout {
   centres: Float32Array;
   /** Points of all edges: x, y. */
   points: Float32Array;
-  /** Where in `points` each edge begins (in points), and one more for the end. */
+  /** For each edge the index of its first point in `points`, and finally the number of points. */
   starts: Uint32Array;
   width: number;
   height: number;
@@ -143,7 +142,7 @@ export interface Question<M extends Methods<M>> {
   args: unknown[];
 }
 
-/** Sent between answers, while the worker waits for data: bytes. A total of 0 is not known yet. */
+/** Sent by a worker while it waits for data, in bytes. total is 0 while it is unknown. */
 export interface Loading {
   received: number;
   total: number;

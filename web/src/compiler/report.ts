@@ -1,4 +1,4 @@
-// The result of a compilation: the package's inspection as plain data, so that it can be posted.
+// The result of a compilation: the package's inspection as plain data that can be posted.
 
 import type { InspectedKernel, Inspection, Stage, StageGraph, StageNode } from 'sinter';
 
@@ -9,17 +9,17 @@ export type Kernel = Omit<InspectedKernel, 'wat' | 'wgsl'>;
 
 export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'calls' | 'cSource' | 'jsSource' | 'dispose'> {
   kernels: Kernel[];
-  /** Of each call the lines of the program on its stack, innermost first. */
+  /** For each call the lines of the program on its stack, innermost first. */
   lines: number[][];
 }
 
-/** The last stage whose nodes are values, and the one in which they know their kernels. */
+/** The name of the last stage whose nodes are values; in it nodes know their kernels. */
 export const GROUPS = 'groups';
 
-/** Whether shaders run it. */
+/** Whether the program runs on the graphics processor. */
 export const isForDevice = ({ kernels }: Report): boolean => kernels.some(({ engine }) => engine === 'wgsl');
 
-/** The nodes of a graph, then those of its regions. */
+/** The nodes of a graph, followed by those of its regions. */
 export function allNodes({ nodes, regions }: StageGraph): StageNode[] {
   return regions.length === 0 ? nodes : [...nodes, ...regions.flatMap(allNodes)];
 }

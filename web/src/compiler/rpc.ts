@@ -1,6 +1,6 @@
-// The page's end of a worker that answers questions. A worker that stays silent for too long is
-// ended, and so is one whose answer is no longer wanted; the next question starts a new one. A worker that waits for
-// the network says so again and again: that time does not count.
+// The page's end of a worker that answers questions. A worker is ended if it is silent for too long, or if its answer is no
+// longer wanted; the next question starts a new one. A worker that waits for the network reports so regularly, and that time
+// does not count.
 
 import type { Answer, Loading, Patience, Problem } from './protocol.ts';
 
@@ -14,11 +14,11 @@ export class ProblemError extends Error {
 const problem = (name: string, message: string, hint = ''): ProblemError =>
   new ProblemError({ name, message, hint, line: null, column: null });
 
-/** The time limit of each attempt to open the library. In Firefox, while its developer tools listen to workers, making a
+/** The time limit of each attempt to open the library. In Firefox, while its developer tools listen to workers, creating a
  *  worker within a worker sometimes never returns; another attempt then works. */
 const OPEN_MS = [5000, 10_000, 30_000];
 
-/** Asks until the library is open. */
+/** Asks until the library is open, or all attempts have failed. */
 export async function openPatiently<T>(ask: (limitMs: number) => Promise<T>, attempt = 0): Promise<T> {
   try {
     return await ask(OPEN_MS[attempt]);
@@ -33,7 +33,7 @@ interface Waiting {
   resolve(value: unknown): void;
   reject(error: ProblemError): void;
   limitMs: number;
-  /** Of an answer that takes longer. */
+  /** The hint of the error if the limit is exceeded. */
   hint: string;
 }
 
@@ -45,7 +45,8 @@ export class Rpc<M> {
   private worker: Worker | null = null;
   private readonly waiting = new Map<number, Waiting>();
   private next = 0;
-  /** Of the oldest question. Answers come in the order of the questions, and the time of one begins with the answer before. */
+  /** The time limit of the oldest question. Answers come in the order of the questions, so its time starts with the previous
+   *  answer. */
   private timer: number | undefined;
 
   constructor(
@@ -53,7 +54,7 @@ export class Rpc<M> {
     private readonly onLoading: (loading: Loading) => void = () => undefined,
   ) {}
 
-  /** Whether a worker has been started and not ended. */
+  /** Whether a worker is running. */
   get alive(): boolean {
     return this.worker !== null;
   }
@@ -80,7 +81,7 @@ export class Rpc<M> {
     this.timer = window.setTimeout(() => this.end(problem('Stopped', `no answer after ${Math.round(limitMs / 1000)} s`, hint)), limitMs);
   }
 
-  /** Ends the worker; open questions reject. */
+  /** Ends the worker; open questions are rejected. */
   end(reason = problem('Cancelled', 'cancelled')): void {
     this.worker?.terminate();
     this.worker = null;

@@ -1,5 +1,5 @@
-// What is selected, and all that belongs to it: lines of the program, the nodes that they made, the kernels that compute
-// those, and the blocks of memory that these write. A view says what was chosen in it, and lights what it is told.
+// The selection, and everything that belongs to it: lines of the program, the nodes that they made, the kernels that compute
+// these, and the blocks of memory that those write. Each view reports what was chosen in it, and highlights what it is told.
 
 import { allNodes, GROUPS, type Report, type StageGraph, type StageNode } from './report.ts';
 
@@ -11,7 +11,7 @@ export type Chosen =
 
 export interface Lit {
   chosen: Chosen;
-  /** Where the calls stand, and the lines from which these were reached. */
+  /** Lines with the calls that made the nodes; and lines from which those were reached. */
   lines: ReadonlySet<number>;
   around: ReadonlySet<number>;
   kernels: ReadonlySet<number>;
@@ -19,12 +19,13 @@ export interface Lit {
   has(node: StageNode): boolean;
 }
 
-/** Nodes of one call, apart from those of its derivative. Stages number their nodes anew, but this stays. */
+/** A key for the nodes of a call; those of its derivative have another one. Unlike the nodes' numbers it is the same in all
+ *  stages. */
 const keyOf = ({ call = 0, derivative }: StageNode): number => 2 * call + Number(derivative ?? 0);
 
-/** A report as it is looked up. */
+/** The links between the parts of a report. */
 class Links {
-  /** Of nodes behind the cut into kernels; what a region computes belongs to the kernel that runs it. */
+  /** For nodes of the groups stage. The nodes of a region belong to the kernel that runs it. */
   readonly kernelOf = new Map<StageNode, number>();
   readonly nodesOf: StageNode[][];
   readonly nodeOf = new Map<number, StageNode>();
@@ -53,7 +54,7 @@ class Links {
     }
   }
 
-  /** The nodes of the groups that stand for it. */
+  /** The nodes of the groups stage that stand for a node of any stage. */
   private compiled(node: StageNode): StageNode[] {
     return this.kernelOf.has(node) ? [node] : (this.ofKey.get(keyOf(node)) ?? []);
   }
@@ -105,7 +106,7 @@ class Links {
       around: chosen.what === 'line' ? new Set() : around,
       kernels,
       blocks: new Set(blocks.map(({ value }) => value)),
-      // A node that a kernel computes is lit itself, one of an earlier stage by its call.
+      // A node of the groups stage is highlighted itself, a node of an earlier stage through its call.
       has: (node) => (this.kernelOf.has(node) ? nodes.has(node) : keys.has(keyOf(node)) && keyOf(node) > 1),
     };
   }
@@ -118,7 +119,7 @@ export class Selection {
   private readonly listeners: Listener[] = [];
   lit: Lit | null = null;
 
-  /** The program has been compiled anew: nothing is selected. */
+  /** Called after the program is compiled again: nothing is selected. */
   open(report: Report): void {
     this.links = new Links(report);
     this.choose(null);

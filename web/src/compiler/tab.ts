@@ -1,5 +1,5 @@
-// The Compiler tab: a program, its stages, kernels, memory, and source, and switches. Loaded when it is first
-// opened, so that the training page starts without it.
+// The Compiler tab: a program with its stages, kernels, memory, source and switches. Loaded when it is first opened, so that
+// the training page starts without it.
 
 import '../style/code.css';
 import '../style/graph.css';
@@ -28,14 +28,14 @@ import { FIRST_ENGINE, Switches } from './views/switches.ts';
 import { TimeView } from './views/time.ts';
 import { TuningView } from './views/tuning.ts';
 
-/** Waits until a word has been typed, not until a thought is complete. */
+/** Compiling starts after a pause of about a typed word. */
 const TYPING_MS = 350;
-/** What takes longer to compile is said to be compiling. */
+/** A compilation that takes longer is announced. */
 const LONG_MS = 400;
 const NOT_RUN = 'Not run yet.';
 
 export interface Surroundings {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
 }
 
@@ -47,20 +47,20 @@ export class CompilerTab {
   private readonly memory: MemoryView;
   private readonly time: TimeView;
   private readonly tuning: TuningView;
-  /** By the view that each is in. */
+  /** By the id of the view that contains each. */
   private readonly sources: Readonly<Record<string, SourceView>>;
   private readonly switches: Switches;
   private readonly numericsBox: HTMLInputElement;
   private readonly measureButton: HTMLButtonElement;
   private lab: Lab;
   private typing: number | undefined;
-  /** The newest compilation that was asked for; older answers are dropped. */
+  /** The number of the newest compilation; answers for older ones are dropped. */
   private asked = 0;
   private isCompiling = false;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
   private readonly resting = new Rest();
-  /** Another program was shown while the tab was not. */
+  /** Whether another program was chosen while the tab was hidden. */
   private isStale = false;
   private view = 'view-stages';
 
@@ -126,7 +126,7 @@ export class CompilerTab {
     this.followProgram(root);
   }
 
-  /** All tabs show one program: what is chosen or written elsewhere comes here, and what is chosen here goes there. */
+  /** All tabs show the same program: a program chosen or edited elsewhere is shown here, and the other way round. */
   private followProgram(root: HTMLElement): void {
     const select = element<HTMLSelectElement>('example');
     for (const [label, learns] of [['Programs that learn', true], ['Programs to look at', false]] as const) {
@@ -152,24 +152,24 @@ export class CompilerTab {
     });
   }
 
-  /** The text to compile and to run: one of an address only with leave. */
+  /** The program's text. Throws if it came with an address and the user has not allowed it to run. */
   private get text(): string {
     if (shown.program?.isTrusted === false) throw new Error(NOT_RUN);
     return this.editor.text;
   }
 
-  /** For leave to run what came with an address. */
+  /** Shows that the program waits for the user's permission to run. */
   private wait(): void {
     this.sayProblem(null, NOT_RUN);
     this.measureButton.disabled = true;
   }
 
-  /** Another place is looked at: what is being timed waits. */
+  /** Called when another tab is opened: measurements pause. */
   rest(): void {
     this.resting.begin();
   }
 
-  /** The tab is shown again. */
+  /** Called when the tab is shown again. */
   wake(): void {
     this.resting.wake();
     if (this.isStale) void this.compile();
@@ -190,7 +190,7 @@ export class CompilerTab {
 
   private engineKey = JSON.stringify(FIRST_ENGINE);
 
-  /** A core keeps its engine for life: another engine is another lab. */
+  /** A core keeps its engine for life, so another engine needs another lab. */
   private changeEngine(engine: Engine): void {
     const key = JSON.stringify(engine);
     if (key !== this.engineKey) {
@@ -258,7 +258,7 @@ export class CompilerTab {
     void this.sources[this.view]?.show(report);
   }
 
-  /** What was shown last stays, so that a typing error does not empty the page. */
+  /** Shows a problem. The last report stays, so that a typing error does not empty the page. */
   private showProblem(error: unknown): void {
     const problem: Problem =
       error instanceof ProblemError
@@ -289,7 +289,7 @@ export class CompilerTab {
     if (this.report !== null) void this.sources[view]?.show(this.report);
   }
 
-  /** The program with further options beside the one as it is: the ratio of the times. */
+  /** The time with further options, relative to that without them. */
   private async measureChange(further: Further): Promise<number> {
     this.surroundings.quiet();
     const experiment = new Experiment(this.text, this.switches.current, this.resting);

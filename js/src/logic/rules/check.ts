@@ -27,7 +27,7 @@ export interface Domain {
   readonly name: string;
   /** The number of members. */
   readonly size: number;
-  /** Of the members, where they have any. */
+  /** The names of the members, if they have any. */
   readonly names: readonly string[] | null;
 }
 

@@ -1,4 +1,4 @@
-// Measures one case at a time in short samples, with and without fusion in turn, so that whatever else the machine does
+// Measures one case at a time, in short samples that alternate between fusion and no fusion, so that other load on the machine
 // affects both.
 
 import * as sn from 'sinter';
@@ -8,7 +8,7 @@ import type { BenchMethods, Engine, Times } from '../protocol.ts';
 import { fuses, program, type Program } from './cases.ts';
 
 const SAMPLE_MS = 20;
-/** Engines compile a second time what runs often. */
+/** The warm-up: engines compile code a second time once it runs often. */
 const WARM_UP_MS = 250;
 const WARM_UP_CALLS = 3;
 
@@ -23,7 +23,7 @@ class Timed {
     this.calls = Math.max(1, Math.round((SAMPLE_MS * calls) / spent));
   }
 
-  /** ms per call */
+  /** Milliseconds per call. */
   sample(): number {
     const begin = performance.now();
     for (let i = 0; i < this.calls; i++) this.program.call();

@@ -1,4 +1,4 @@
-// The cases as programs of the library: a call, with or without fusion.
+// The cases as programs of the library, with or without fusion.
 
 import * as sn from 'sinter';
 import { ATTENTION, CASES, CNN, CONV, LINEAR } from '../cases.ts';
@@ -10,7 +10,7 @@ export interface Program {
 
 let seed = 0;
 
-/** Uniform in [-1, 1). */
+/** Uniform numbers in [-1, 1). */
 function floats(...shape: number[]): sn.Tensor {
   return sn.tidy(() => {
     const drawn = sn.random.uniform(sn.random.key(++seed), shape, { minval: -1, maxval: 1 });
@@ -47,7 +47,7 @@ function cnn(fusion: boolean): Program {
   type Params = ReturnType<typeof module.init>;
   const loss = (params: Params, x: sn.Tensor, y: sn.Tensor): sn.Tensor =>
     sn.mean(sn.softmaxCrossEntropy(module.apply(params, x), y));
-  // A rate of 0: a network that has learnt its batch by heart has gradients of 0.
+  // A learning rate of 0, because the gradients of a network that has memorised its batch are 0.
   const step = sn.trainStep(loss, sn.optim.sgd({ lr: 0 }));
   let state = sn.tidy(() => step.init(module.init(sn.random.key(0))));
   const x = floats(batch, side, side, 1);
@@ -57,7 +57,7 @@ function cnn(fusion: boolean): Program {
     state = next.state;
     next.loss.dispose();
   };
-  // trainStep compiles at its first call, with the passes that are set then.
+  // trainStep compiles at its first call, with the passes that are enabled then.
   sn.setPass('fuse', fusion);
   call();
   sn.setPass('fuse', true);

@@ -1,10 +1,10 @@
-// The most that 128-bit SIMD can do on one core: chains of multiply-adds that never touch memory, fused where the
-// engine has relaxed SIMD. Two chains do not wait for each other, so enough of them fill the units.
+// The peak of 128-bit SIMD on one core: chains of multiply-adds that never touch memory, fused if the engine has relaxed SIMD.
+// Chains do not wait for each other, so enough of them keep all units busy.
 
-/** As many chains as there are registers for, which is more than the latency of a multiply-add times the units. */
+/** As many chains as fit into registers, which is more than the latency of a multiply-add times the number of units. */
 const CHAINS = 14;
 const ROUNDS = 20_000;
-/** A window long enough for the clock, short enough that one is left alone on a busy machine. */
+/** Long enough for the resolution of the clock, and short enough that some window is undisturbed on a busy machine. */
 const WINDOW_MS = 3;
 const FLOPS = 2 * 4;
 
@@ -20,9 +20,8 @@ function leb(value: number): number[] {
 const section = (id: number, ...bytes: number[]): number[] => [id, ...leb(bytes.length), ...bytes];
 
 /**
- * (rounds, x) -> a number that depends on all chains. Fused, each round is chain = x * x + chain, which the machine's
- * instruction does in place in every engine; not fused, it is chain = chain * x + x, no part of which stays the same from
- * round to round.
+ * A module with f(rounds, x), whose result depends on all chains. Fused, a round is chain = x * x + chain, an instruction that
+ * works in place in every engine. Otherwise it is chain = chain * x + x, of which nothing is invariant from round to round.
  */
 function code(fused: boolean): Uint8Array<ArrayBuffer> {
   const [rounds, given, x, first] = [0, 1, 2, 3];

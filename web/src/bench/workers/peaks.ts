@@ -1,4 +1,4 @@
-// One core's share of the peak; the page asks as many of these at once as the engine has threads.
+// Measures one core's share of the peak. The page asks as many of these workers at once as the engine has threads.
 
 import { answer } from '../../compiler/workers/answer.ts';
 import type { PeakMethods } from '../protocol.ts';

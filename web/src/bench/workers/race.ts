@@ -6,7 +6,7 @@ import { describe } from '../../compiler/workers/source.ts';
 import { graphicsDevice, whyNoDevice } from '../../program/workers/device.ts';
 import { RACE, type RaceMethods, type RaceOpened, type Racer } from '../race-protocol.ts';
 
-/** A sample is the best of some steps that take so long together. */
+/** A sample is the shortest of some steps that together take about this long. */
 const SAMPLE_MS = 60;
 const MOST_STEPS = 20;
 
@@ -18,7 +18,7 @@ interface Runner {
 
 const runners = new Map<Racer, Runner>();
 
-/** Init is awaited before anything is prepared: a device that was lost is asked for again. */
+/** Awaits init before anything is prepared. A lost device is requested again. */
 async function open(): Promise<RaceOpened> {
   const { threads } = await sn.init({ device: await graphicsDevice() });
   const { device } = sn.info();
@@ -29,7 +29,7 @@ async function make(width: number, device: Racer): Promise<Runner> {
   const { linear, relu, sequential } = sn.nn;
   const model = sequential(...Array.from({ length: RACE.layers }, () => [linear(width, width), relu()] as const).flat());
   const loss = (params: never, x: sn.Tensor): sn.Tensor => model.apply(params, x).sub(x).square().mean();
-  // A rate of 0: the work is the same in each step, however many there were.
+  // A learning rate of 0, so that every step does the same work.
   const step = sn.trainStep(loss as never, sn.optim.sgd({ lr: 0 }), { device }) as unknown as Runner['step'];
   const state = sn.tidy(() => step.init(model.init(sn.random.key(0))));
   const x = sn.tidy(() => sn.random.normal(sn.random.key(1), [RACE.batch, width]));
@@ -39,7 +39,7 @@ async function make(width: number, device: Racer): Promise<Runner> {
   return runner;
 }
 
-/** A step, until its loss can be read. */
+/** Runs a step, and waits until its loss can be read; returns the milliseconds. */
 async function advance(runner: Runner): Promise<number> {
   const begin = performance.now();
   const { state, loss } = runner.step(runner.state, ...runner.batch);
@@ -65,7 +65,7 @@ async function prepare(width: number): Promise<{ flops: number; weights: number 
   await sn.init();
   const racers: Racer[] = sn.info().device === null ? ['cpu'] : ['cpu', 'webgpu'];
   for (const racer of racers) runners.set(racer, await make(width, racer));
-  // Forward, back to the weights, and but for the first layer back to the input.
+  // Products per layer: forward, for the weights' gradients, and, except for the first layer, for the inputs' gradients.
   const products = 3 * RACE.layers - 1;
   return { flops: 2 * products * RACE.batch * width ** 2, weights: RACE.layers * (width ** 2 + width) };
 }

@@ -1,5 +1,5 @@
-// The place of everything in a drawing. What is inside a box is placed first, as its size is the box's; then all
-// parts are put into one scene, a box before those inside it.
+// Places everything in a drawing. The contents of a box are placed first, because their size decides the box's. Then all parts
+// are put into one scene, in which a box comes before its contents.
 
 import { shorten, type Box, type Drawing } from './scene.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
@@ -8,14 +8,15 @@ const CHAR_WIDTH = 6.7;
 const PADDING = 22;
 const HEIGHT = 36;
 const MIN_WIDTH = 52;
-/** Around what is inside a box: its sides and bottom, and above it the title of the box and the name of the region. */
+/** Space around the contents of a box: MARGIN at its sides and bottom, TITLE above for the box's title, NAME for the
+ *  region's name. */
 const MARGIN = 16;
 const TITLE = 34;
 const NAME = 22;
 
-/** A region's area inside its box. */
+/** The area of a region inside its box. */
 export interface Frame {
-  /** Its place in `boxes`. */
+  /** The index of its box in `boxes`. */
   box: number;
   name: string;
   x: number;
@@ -24,7 +25,7 @@ export interface Frame {
   height: number;
 }
 
-/** A drawing with places. */
+/** A drawing with coordinates. */
 export interface Scene extends Drawing {
   layout: Layout;
   widths: Float32Array;
@@ -60,7 +61,7 @@ function layoutRequest({ boxes, lines }: Drawing, insides: readonly Scene[][]): 
   };
 }
 
-/** Adds a part, moved by (x, y), to a whole. */
+/** Adds a part to a whole, moved by (x, y). */
 function put(whole: Scene, part: Scene, x: number, y: number): void {
   const first = whole.boxes.length;
   const move = (places: Float32Array): Float32Array => places.map((at, i) => at + (i % 2 === 0 ? x : y));
@@ -90,7 +91,7 @@ function putInsides(whole: Scene, box: number, insides: readonly Scene[]): void 
   });
 }
 
-/** Regions nest as deep as the core lets them, which is not deep. */
+/** Places a drawing. Recursion is fine here: the core limits the nesting of regions. */
 export async function arrange(drawing: Drawing, place: (request: LayoutRequest) => Promise<Layout>): Promise<Scene> {
   const insides: Scene[][] = [];
   for (const { inside } of drawing.boxes) {

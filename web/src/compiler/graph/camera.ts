@@ -1,4 +1,4 @@
-// Which part of a drawing is seen: screen = (world - centre) * scale + half the size of the view.
+// The visible part of a drawing: screen = (world - centre) * scale + half the size of the view.
 
 export interface Size {
   width: number;
@@ -11,10 +11,10 @@ export interface Place {
 }
 
 const MAX_SCALE = 2.5;
-/** A small graph is not enlarged beyond this scale when it is fitted into the view. */
+/** Fitting a small graph into the view does not enlarge it beyond this scale. */
 const FIT_SCALE = 1;
 const MARGIN = 24;
-/** A graph whose scale would be below this when fitted is first shown in part, at the other scale. */
+/** A graph that would have a scale below READABLE when fitted is first shown in part, at scale READING. */
 const READABLE = 0.33;
 const READING = 0.75;
 
@@ -25,14 +25,14 @@ export class Camera {
   view: Size = { width: 1, height: 1 };
   world: Size = { width: 1, height: 1 };
 
-  /** The whole drawing, in the middle. */
+  /** Shows the whole drawing, centred. */
   fit(): void {
     this.scale = Math.min(FIT_SCALE, this.whole);
     this.x = this.world.width / 2;
     this.y = this.world.height / 2;
   }
 
-  /** The whole drawing if it can be read, otherwise the part around and below a place. */
+  /** Shows the whole drawing if it is readable, otherwise the part around and below a place. */
   begin(at: Place): void {
     if (this.whole >= READABLE) return this.fit();
     this.scale = READING;
@@ -40,7 +40,7 @@ export class Camera {
     this.y = at.y + (0.5 - 0.12) * (this.view.height / this.scale);
   }
 
-  /** The scale at which everything is seen at once. */
+  /** The scale at which the whole drawing is visible. */
   private get whole(): number {
     const across = (this.view.width - 2 * MARGIN) / this.world.width;
     const down = (this.view.height - 2 * MARGIN) / this.world.height;

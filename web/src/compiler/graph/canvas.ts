@@ -1,4 +1,4 @@
-// A drawing to move about in by dragging, wheel, pinching or keyboard. It draws at most once per frame.
+// A drawing that can be moved by dragging, wheel, pinching or keyboard. It is painted at most once per frame.
 
 import { perFrame } from '../../views/dom.ts';
 import type { Scene } from './arrange.ts';
@@ -6,12 +6,12 @@ import { Camera, type Place } from './camera.ts';
 import { Painter } from './painter.ts';
 
 export interface GraphEvents {
-  /** The box under the pointer, and the place for a note on it. */
+  /** The box under the pointer, and where to put a note about it. */
   hover(box: number | null, at: Place): void;
   select(box: number | null): void;
 }
 
-/** A press that moves less than this is a click. */
+/** A press that moves by less counts as a click. */
 const CLICK_PIXELS = 4;
 const PAN_PIXELS = 60;
 const ZOOM_STEP = 1.3;
@@ -26,7 +26,7 @@ export class GraphCanvas {
   private hovered: number | null = null;
   private selected: number | null = null;
   private lit: Uint8Array | null = null;
-  /** The first view holds until the user moves the drawing. */
+  /** Whether the initial view is shown; true until the user moves the drawing. */
   private untouched = true;
   private readonly draw = perFrame(() => {
     this.painter.paint(this.camera, devicePixelRatio, {
@@ -55,7 +55,7 @@ export class GraphCanvas {
     });
   }
 
-  /** `keep`: the same drawing in other colours, seen from where it was. */
+  /** keep: the same drawing in other colours, so the view and the selection stay. */
   show(scene: Scene | null, keep: boolean): void {
     this.scene = scene;
     this.painter.setScene(scene);
@@ -75,7 +75,7 @@ export class GraphCanvas {
     this.draw();
   }
 
-  /** Shows which boxes belong to the selection; brought: the first of them is brought into sight. */
+  /** Highlights the boxes that belong to the selection. brought: scrolls the first of them into view. */
   light(lit: Uint8Array | null, brought: boolean): void {
     this.lit = lit;
     const first = lit?.indexOf(1) ?? -1;
@@ -89,7 +89,8 @@ export class GraphCanvas {
     this.draw();
   }
 
-  /** What is seen first: the whole graph, or of a large one what a pass changed, or else its beginning. */
+  /** The initial view: the whole graph if it is readable; otherwise around the first box that the pass changed, or the first
+   *  box. */
   private begin(): void {
     this.untouched = true;
     const marked = this.scene?.boxes.findIndex(({ mark }) => mark !== 'none') ?? -1;
@@ -109,7 +110,7 @@ export class GraphCanvas {
     this.canvas.height = Math.round(height * devicePixelRatio);
     this.camera.view = { width, height };
     if (this.untouched) this.begin();
-    // At once: a canvas is empty after its size has changed.
+    // Paints at once, because a resized canvas is empty.
     this.painter.paint(this.camera, devicePixelRatio, {
       hovered: this.hovered,
       selected: this.selected,
@@ -139,7 +140,7 @@ export class GraphCanvas {
     if (this.scene === null) return null;
     const { layout, widths, heights } = this.scene;
     const { x, y } = this.camera.toWorld(at);
-    // A box comes before those inside it.
+    // Boxes come before their contents, so the search goes backwards to find the innermost.
     for (let i = widths.length - 1; i >= 0; i--)
       if (
         Math.abs(layout.centres[2 * i] - x) <= widths[i] / 2 &&
@@ -157,7 +158,7 @@ export class GraphCanvas {
     this.pinch = this.spread();
   }
 
-  /** The distance of two fingers. */
+  /** The distance between two fingers; 0 if there are not two. */
   private spread(): number {
     const [a, b] = [...this.pointers.values()];
     return b === undefined ? 0 : Math.hypot(a.x - b.x, a.y - b.y);
@@ -208,7 +209,7 @@ export class GraphCanvas {
     this.events.select(box);
   }
 
-  /** The page scrolls as ever; with Ctrl, or once the graph has the focus, the wheel zooms. */
+  /** The wheel scrolls the page; with Ctrl, or if the graph has the focus, it zooms. */
   private wheel(event: WheelEvent): void {
     if (!event.ctrlKey && !event.metaKey && document.activeElement !== this.canvas) return;
     event.preventDefault();
@@ -238,7 +239,7 @@ export class GraphCanvas {
     event.preventDefault();
   }
 
-  /** Selects the next box in the order of the program. */
+  /** Selects the next or previous box in the order of the program. */
   private step(by: number): void {
     const count = this.scene?.boxes.length ?? 0;
     if (count === 0) return;

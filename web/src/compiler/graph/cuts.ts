@@ -1,16 +1,16 @@
-// Which values go through memory from one kernel to another. A view stands for the value it looks at, so
-// what a kernel reads through one comes from the kernel that wrote that value.
+// Finds the values that pass through memory between kernels. A view stands for the value it looks at: what a kernel reads
+// through a view comes from the kernel that wrote that value.
 
 import type { StageEdge, StageGraph } from '../report.ts';
 
-/** A value that one kernel wrote and another reads. */
+/** A value that one kernel writes and another reads. */
 export interface Cut {
   edge: StageEdge;
   from: number;
   to: number;
 }
 
-/** The kernel that wrote the value that a node is or looks at; null: no kernel did, as for arguments. */
+/** For each node, the kernel that wrote its value, looking through views; null if no kernel did, as for arguments. */
 function writers({ nodes, edges }: StageGraph): Map<number, number | null> {
   const inputs = new Map<number, number[]>();
   for (const { from, to } of edges) {
@@ -19,7 +19,7 @@ function writers({ nodes, edges }: StageGraph): Map<number, number | null> {
     else list.push(from);
   }
   const found = new Map<number, number | null>();
-  // Stages list a node after the nodes that it reads.
+  // Stages list each node after the nodes that it reads.
   for (const { id, group } of nodes) {
     const [seen, ...others] = inputs.get(id) ?? [];
     const isView = group === null && seen !== undefined && others.length === 0;

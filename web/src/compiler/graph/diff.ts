@@ -1,21 +1,21 @@
-// What a pass changed: which nodes of the graph before are gone, which of the graph after are new.
+// Compares a graph before and after a pass: which nodes are gone, and which are new.
 //
-// Passes number the nodes anew but keep their order, so two stages are compared as two texts are: line by
-// line, a line being what a node does without what it reads.
+// Passes renumber the nodes but keep their order. So two stages are compared like texts, line by line; a line is what a node
+// does, without what it reads.
 
 import { diffArrays } from 'diff';
 import { allNodes, type StageGraph, type StageNode } from '../report.ts';
 
 export interface Change {
-  /** In the stage before. */
+  /** Nodes of the stage before. */
   gone: Set<StageNode>;
-  /** In the stage after. */
+  /** Nodes of the stage after. */
   fresh: Set<StageNode>;
-  /** Per node of the stage after that is not new, the one that it was before. */
+  /** For each other node of the stage after, the node that it was before. */
   same: Map<StageNode, StageNode>;
 }
 
-/** A comparison that finds more changes than this is not worth its time: then all is new. */
+/** Beyond this many changes the comparison takes too long, and all nodes count as new. */
 const MAX_CHANGES = 4000;
 
 const signature = ({ op, dtype, shape, attrs }: StageNode): string =>

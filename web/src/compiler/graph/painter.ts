@@ -1,22 +1,22 @@
-// Paints a scene on a canvas. Lines are kept as paths in world coordinates, some neighbours in each, and those out of sight
-// are left out, as boxes are; boxes too small to read get no text, and from far away they are rectangles of one colour in one
-// path. So a frame of 5,000 nodes takes a few milliseconds.
+// Paints a scene on a canvas. Lines are stored as paths in world coordinates, several neighbouring ones per path; paths and
+// boxes out of sight are skipped. Boxes that are too small to read have no text, and from far away all boxes of a colour are
+// rectangles in one path. So a frame of 5,000 nodes takes a few milliseconds.
 
 import type { Frame, Scene } from './arrange.ts';
 import type { Camera } from './camera.ts';
 import { shorten } from './scene.ts';
 
-/** Below these scales there are no second lines, and no texts at all. */
+/** Below these scales: no second lines; no texts at all; boxes of one colour in one path. */
 const SUBTITLES = 0.55;
 const TITLES = 0.32;
 const DOTS = 0.15;
 const RADIUS = 8;
-/** Lines of a path. */
+/** Lines per path. */
 const CHUNK = 64;
-/** Of a box, lines to places out of sight: more of them are one on the other. */
+/** The most lines per box that lead to places out of sight; further ones would overlap. */
 const MOST_LEAVING = 32;
 
-/** Neighbouring lines of a kind, and where they are. */
+/** Neighbouring lines of one kind as a path, and its bounding box. */
 interface Lines {
   path: Path2D;
   left: number;
@@ -36,11 +36,11 @@ type Kind = (typeof KINDS)[number];
 export interface Highlight {
   hovered: number | null;
   selected: number | null;
-  /** Per box whether it belongs to the selection; null: nothing is selected. */
+  /** For each box, whether it belongs to the selection; null if nothing is selected. */
   lit: Uint8Array | null;
 }
 
-/** How much of a box is seen that does not belong to the selection. */
+/** The opacity of boxes that do not belong to the selection. */
 const UNLIT = 0.3;
 
 interface Colours {
@@ -87,7 +87,7 @@ function readColours(canvas: HTMLCanvasElement): Colours {
   };
 }
 
-/** Kernels with neighbouring numbers are far apart in hue. */
+/** The colour of a kernel. Kernels with neighbouring numbers have very different hues. */
 export function kernelHue(kernel: number): number {
   return (40 + kernel * 137.508) % 360;
 }
@@ -97,7 +97,7 @@ const kindOf = ({ cut, saved }: Scene['lines'][number]): Kind => (saved ? 'saved
 export class Painter {
   private colours: Colours;
   private lines: Record<Kind, Lines[]> = { plain: [], cuts: [], saved: [] };
-  /** Boxes that are around others, and all others. */
+  /** The boxes that contain others, and all others. */
   private around: number[] = [];
   private plainBoxes: number[] = [];
   private scene: Scene | null = null;
@@ -136,7 +136,7 @@ export class Painter {
     return chunk;
   }
 
-  /** Takes the colours that the page has now. */
+  /** Reads the page's colours again, after its theme has changed. */
   refresh(): void {
     this.colours = readColours(this.canvas);
   }
@@ -163,7 +163,7 @@ export class Painter {
       this.paintBox(context, scene, i, scale, i === hovered, i === selected || isLit);
       context.globalAlpha = 1;
     };
-    // What is around something else is behind it, lines included.
+    // Boxes that contain others are painted first, behind the lines.
     for (const i of this.around) {
       paint(i);
       this.paintFrames(context, scene.frames.filter(({ box }) => box === i), scale);
@@ -175,7 +175,7 @@ export class Painter {
     if (scale < DOTS && lit === null) for (const i of [hovered, selected]) if (i !== null) paint(i);
   }
 
-  /** Boxes from far away: a path for each colour. */
+  /** Paints boxes from far away: a path per colour. */
   private paintDots(context: CanvasRenderingContext2D, scene: Scene, { corner, end }: View): void {
     const { layout: { centres }, widths, heights } = scene;
     const paths = new Map<string, Path2D>();
@@ -218,7 +218,7 @@ export class Painter {
     const y = (p: number): number => points[2 * p + 1];
     path.moveTo(x(first), y(first));
     if (end - first === 2) {
-      // A far line: it leaves and arrives upright.
+      // A line over a long distance leaves and arrives vertically.
       const bend = Math.min(80, Math.abs(y(first + 1) - y(first)) / 2);
       path.bezierCurveTo(x(first), y(first) + bend, x(first + 1), y(first + 1) - bend, x(first + 1), y(first + 1));
       return;
@@ -228,8 +228,8 @@ export class Painter {
     path.lineTo(x(end - 1), y(end - 1));
   }
 
-  /** Where boxes can be read, a line that only passes by, from far above to far below, is left out: there may be thousands
-   *  of them, and none can be followed. */
+  /** At scales at which boxes are readable, lines are left out that only pass by, from far above to far below: there may be
+   *  thousands of them, and nobody can follow them. */
   private paintLines(context: CanvasRenderingContext2D, scene: Scene, scale: number, view: View): void {
     const thin = 1 / Math.max(scale, 0.02);
     const paths = scale < TITLES ? this.linesIn(view) : this.linesNear(scene, view);
@@ -253,7 +253,8 @@ export class Painter {
     return { plain: seen(plain), cuts: seen(cuts), saved: seen(saved) };
   }
 
-  /** Lines with an end within a screen of what is seen; of those that leave a box for places out of sight, some. */
+  /** The lines with at least one end within a screen's distance of the view. Of the lines that connect a box with places
+   *  further away, only some. */
   private linesNear(scene: Scene, { corner, end }: View): Record<Kind, Path2D[]> {
     const { centres } = scene.layout;
     const [width, height] = [end.x - corner.x, end.y - corner.y];
@@ -316,7 +317,7 @@ export class Painter {
     const [fill, edge] = this.fillOf(box);
     context.beginPath();
     context.roundRect(cx - width / 2, cy - height / 2, width, height, box.end && !isAround ? height / 2 : RADIUS);
-    // From far away a box is a dot, and only its edge could be seen.
+    // From far away only the edge of a box would be visible, so its colour fills the box.
     context.fillStyle = scale < DOTS && !isAround ? edge : fill;
     context.fill();
     context.lineWidth = (selected ? 3 : hovered ? 2 : 1) / scale;

@@ -1,56 +1,56 @@
-// What is drawn: boxes and lines. Made from a stage, node by node, or - where that is too much to look at - kernel
-// by kernel. A node that runs regions, such as a loop, is a box around a drawing of each.
+// The content of a drawing: boxes and lines. It is made from a stage node by node or, for large graphs, kernel by kernel. A
+// node that runs regions, e.g. a loop, is a box around a drawing of each region.
 
 import { GROUPS, type StageControl, type StageEdge, type StageGraph, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
 import { plural } from '../../views/format.ts';
 import { cutsOf } from './cuts.ts';
 
-/** More boxes than this are not drawn: nodes are then shown by kernel, or as text. */
+/** Larger drawings are not shown: nodes are then shown by kernel, or as text. */
 export const MAX_NODES = 6000;
 
 export interface Box {
-  /** Its node or kernel. */
+  /** The id of its node or kernel. */
   id: number;
-  /** The graph that its node is in, and the node; null: it is a kernel. */
+  /** The node, and the graph that it is in; null for a kernel. */
   graph: StageGraph | null;
   node: StageNode | null;
   title: string;
   subtitle: string;
-  /** The kernel whose colour it has; null: it belongs to none. */
+  /** The kernel whose colour it has; null if it belongs to none. */
   kernel: number | null;
   mark: 'none' | 'fresh' | 'gone';
   derivative: boolean;
-  /** An input or a result of the program, or of the region that it is in. */
+  /** Whether it is an input or a result, of the program or of its region. */
   end: boolean;
-  /** Of an argument of a region: what gives it. */
+  /** For an argument of a region: where its value comes from. */
   given: string;
   inside: Inside[];
 }
 
-/** A region, and what it is to the node around it. */
+/** A region, and its role for the node around it. */
 export interface Inside {
   name: string;
   drawing: Drawing;
 }
 
 export interface Line {
-  /** Places in `boxes`. */
+  /** Indices in `boxes`. */
   from: number;
   to: number;
-  /** True where the value goes through memory, from one kernel to another. */
+  /** Whether the value passes through memory, from one kernel to another. */
   cut: boolean;
-  /** A derivative reads what the function made: it is kept for it. */
+  /** Whether a derivative reads a value of the function, so that it has to be kept. */
   saved: boolean;
 }
 
 export interface Drawing {
   boxes: Box[];
   lines: Line[];
-  /** What the ids of the boxes mean. */
+  /** What the boxes' ids number. */
   of: 'nodes' | 'kernels';
 }
 
-/** A longer text is cut off in the box. */
+/** Longer texts are cut off. */
 const MAX_CHARS = 26;
 
 export const shorten = (text: string): string =>
@@ -61,8 +61,8 @@ export function shapeText(shape: readonly number[]): string {
 }
 
 /**
- * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
- * everywhere. Numbers that a pass made or removed are of interest, so they keep boxes of their own.
+ * Whether a number is written into the boxes that read it, as in mul(·, 0.5), instead of having a box with lines to everywhere.
+ * Numbers that are results, or that a pass made or removed, keep boxes of their own.
  */
 function isWrittenOut({ op, shape }: StageNode, isOfInterest: boolean): boolean {
   return op === 'constant' && shape.length === 0 && !isOfInterest;
@@ -73,7 +73,7 @@ export interface Marks {
   mark: 'fresh' | 'gone';
 }
 
-/** The region that a graph is, as seen from the node that runs it. */
+/** How a node runs the region that is drawn. */
 interface Run {
   control: StageControl;
   name: string;
@@ -81,7 +81,7 @@ interface Run {
   inputs: StageNode[];
 }
 
-/** Argument number k of a region by what it is in a round. */
+/** The name of argument k of a region, by its role in a round. */
 function argumentName(k: number, { control: { carries, stacks } }: Run): string {
   if (k < carries) return `carry ${k}`;
   if (k < carries + stacks) return `slice ${k - carries}`;
@@ -104,10 +104,10 @@ class NodesDrawing implements Drawing {
   readonly lines: Line[];
   readonly of = 'nodes';
   private readonly place: Map<number, number>;
-  /** Per node the places of what it reads. */
+  /** For each node the indices of the nodes that it reads. */
   private readonly inputs: number[][];
   private readonly written: boolean[];
-  /** Per node that is a result, which ones. */
+  /** For each node that is a result, the numbers of these results. */
   private readonly results = new Map<number, number[]>();
 
   constructor(
@@ -191,17 +191,17 @@ class NodesDrawing implements Drawing {
   }
 }
 
-/** open: regions are drawn within the nodes that run them. */
+/** open: whether regions are drawn within the nodes that run them. */
 export function drawNodes(stage: Stage, marks: Marks | null, open: boolean): Drawing {
   return new NodesDrawing(stage, marks, open, null);
 }
 
-/** How many boxes a drawing has, those within boxes included. */
+/** The number of boxes in a drawing, including those within boxes. */
 export function countBoxes({ boxes }: Drawing): number {
   return boxes.reduce((count, { inside }) => count + inside.reduce((n, { drawing }) => n + countBoxes(drawing), 1), 0);
 }
 
-/** One box per kernel, and one line per pair of kernels where one reads what the other wrote. */
+/** A drawing with a box per kernel, and a line per pair of kernels where one reads what the other writes. */
 export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kernel) => string): Drawing {
   const place = new Map(kernels.map(({ id }, i) => [id, i]));
   const stage = stages.find(({ name }) => name === GROUPS);

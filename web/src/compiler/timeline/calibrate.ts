@@ -1,5 +1,4 @@
-// What the visitor's machine can do, with as many threads as the engine has: multiply-adds in registers, and bytes through
-// memory.
+// Measures the user's machine with as many threads as the engine has: multiply-adds in registers, and memory bandwidth.
 
 import type { Roof } from 'sinter/report';
 import type { PeakMethods } from '../../bench/protocol.ts';

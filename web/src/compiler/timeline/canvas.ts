@@ -1,5 +1,5 @@
-// Lanes of slices to move about in by dragging, wheel, pinching or keyboard. Slices that share a pixel are drawn as one, of
-// the longest one's colour, so a frame costs what is seen and not what there is.
+// Lanes of slices that can be moved by dragging, wheel, pinching or keyboard. Slices that share a pixel are drawn as one, in
+// the colour of the longest, so a frame costs what is visible rather than what exists.
 
 import { perFrame } from '../../views/dom.ts';
 import { kernelHue } from '../graph/painter.ts';
@@ -15,10 +15,10 @@ const LANE = 34;
 const SPACE = 6;
 const CLICK_PIXELS = 4;
 const ZOOM_STEP = 1.4;
-/** Names of slices and gaps need so much room. */
+/** The room that the name of a slice, and of a gap, needs. */
 const LABEL_PIXELS = 34;
 const GAP_PIXELS = 52;
-/** The least that is seen at once, ms. */
+/** The shortest time visible at once, in ms. */
 const LEAST_MS = 0.002;
 const MARKS = [1, 2, 5];
 
@@ -56,7 +56,7 @@ export class TimelineCanvas {
     this.resize();
   }
 
-  /** Shows the time from one moment to another. */
+  /** Shows the time between two moments, in ms. */
   look(from: number, to: number): void {
     if (this.lanes === null) return;
     const { totalMs } = this.lanes.data;
@@ -173,7 +173,7 @@ export class TimelineCanvas {
     action();
   }
 
-  /** To the next slice of the lane, or the one before. */
+  /** Selects the next or previous slice in the lane. */
   private walk(by: 1 | -1): void {
     const lanes = this.lanes as Lanes;
     const worker = this.cursor?.worker ?? 0;

@@ -1,13 +1,14 @@
-// A profile as tracks of the browser's own tools: a lane for each thread in the Performance panel, by measures that carry what
-// Chromium's DevTools look for. Whoever records there while the program runs finds the kernels beside all else.
+// Writes a profile as tracks for the browser's own tools: a lane per thread in the Performance panel, by measures with the
+// details that Chromium's DevTools look for. Recording there while the program runs shows the kernels beside everything else.
 
 import type { Profiled } from '../protocol.ts';
 
-/** More measures at once would stop the page. */
+/** More measures at once would block the page. */
 const MOST = 20_000;
 const COLOURS = ['primary', 'primary-light', 'secondary', 'secondary-light', 'tertiary', 'tertiary-light'];
 
-/** Writes the slices between two moments of the profile, the first of them where there are too many; returns how many. */
+/** Writes the slices between two moments of the profile, but at most MOST; returns how many. properties: what to say about a
+ *  slice. */
 export function writeTracks(data: Profiled, from: number, to: number, properties: (slice: number) => [string, string][]): number {
   const { begin, end, worker, kernel, kernels, step } = data;
   const own = Array.from(begin, (_, slice) => slice).filter((slice) => end[slice] > from && begin[slice] < to).slice(0, MOST);
@@ -31,7 +32,7 @@ export function writeTracks(data: Profiled, from: number, to: number, properties
       },
     });
   }
-  // The tools have them; the page's own list of measures need not grow.
+  // DevTools have recorded them, so the page's own list of measures need not grow.
   for (const name of names) performance.clearMeasures(name);
   return own.length;
 }

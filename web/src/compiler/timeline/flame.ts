@@ -1,5 +1,4 @@
-// Where the time of kernels goes, from the whole down: by kind, by line of the program, by kernel. A bar is as wide as its
-// share.
+// Shows where the time of kernels goes: by kind, then by line of the program, then by kernel. The width of a bar is its share.
 
 import { create } from '../../views/dom.ts';
 import { significant } from '../../views/format.ts';
@@ -7,7 +6,7 @@ import { kernelHue } from '../graph/painter.ts';
 import type { Report } from '../report.ts';
 import type { Chosen } from '../selection.ts';
 
-/** The line that most of each kernel's nodes come from; null: none is known. */
+/** For each kernel the line that most of its nodes come from; null if none is known. */
 function linesOfKernels({ kernels, stages, lines }: Report): (number | null)[] {
   const calls = new Map(stages.at(-1)?.nodes.map(({ id, call }) => [id, call ?? 0]));
   return kernels.map(({ nodes }) => {
@@ -90,7 +89,7 @@ function bar(part: Part, left: number, total: number, depth: number, choose: (ch
   return [made, ...inner];
 }
 
-/** ms: per kernel, of all its calls. */
+/** ms: for each kernel the time of all its calls. */
 export function flame(report: Report, ms: readonly number[], choose: (chosen: Chosen) => void): HTMLElement[] {
   const total = ms.reduce((sum, each) => sum + each, 0);
   if (total === 0) return [];

@@ -1,5 +1,5 @@
-// The roofline: how fast each kernel is, over how much it computes for each byte. The slope is what memory gives, the level
-// what arithmetic gives, both measured here.
+// The roofline: the rate of each kernel over its operations per byte. The slope is the memory bandwidth, the level the
+// arithmetic peak; both are measured on this machine.
 
 import type { Roof } from 'sinter/report';
 import { significant } from '../../views/format.ts';
@@ -13,9 +13,9 @@ export interface Point {
   name: string;
   flops: number;
   bytes: number;
-  /** Of one call. */
+  /** Milliseconds per call. */
   ms: number;
-  /** Its share of the time, 0 to 1. */
+  /** Its share of the total time, 0 to 1. */
   share: number;
 }
 
@@ -26,7 +26,7 @@ function svg(tag: string, attributes: Record<string, string | number>, text = ''
   return made;
 }
 
-/** Powers of ten that hold the values. */
+/** The exponents of the powers of ten around the values. */
 function decades(values: readonly number[]): [number, number] {
   const logs = values.filter((value) => value > 0).map(Math.log10);
   return [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs) + 1e-9)];

@@ -1,11 +1,12 @@
-// What a profile recorded, in lanes: per worker its slices in order of time. A lane of 100,000 slices is searched, not walked.
+// The slices of a profile in lanes, one per worker, ordered by time. Lanes are searched by bisection, since they may have
+// 100,000 slices.
 
 import type { Profiled } from '../protocol.ts';
 
-/** A slice of a lane by number, or what is between two. */
+/** A slice of a lane, or the gap between two. */
 export interface Found {
   worker: number;
-  /** Its place in the arrays of the profile; null: a gap. */
+  /** Its index in the arrays of the profile; null for a gap. */
   slice: number | null;
   begin: number;
   end: number;
@@ -20,7 +21,7 @@ export const GAPS: Readonly<Record<Gap, string>> = {
   host: 'JavaScript',
 };
 
-/** The first of n for which `after` holds; it holds for all that follow. */
+/** The first of n indices for which `after` holds; it must hold for all that follow. */
 function first(n: number, after: (i: number) => boolean): number {
   let [low, high] = [0, n];
   while (low < high) {
@@ -32,7 +33,7 @@ function first(n: number, after: (i: number) => boolean): number {
 }
 
 export class Lanes {
-  /** Per worker the places of its slices, by time. */
+  /** For each worker the indices of its slices, ordered by time. */
   readonly lanes: Uint32Array[];
 
   constructor(readonly data: Profiled) {
@@ -41,7 +42,7 @@ export class Lanes {
     this.lanes = lists.map((list) => Uint32Array.from(list.sort((a, b) => data.begin[a] - data.begin[b])));
   }
 
-  /** The first place in a lane whose slice ends after t. */
+  /** The first position in a lane whose slice ends after t. */
   from(worker: number, t: number): number {
     const lane = this.lanes[worker];
     return first(lane.length, (i) => this.data.end[lane[i]] > t);

@@ -1,4 +1,4 @@
-// What there is to say about a box of the graph: a node, or a kernel.
+// Describes a box of the graph: a node or a kernel.
 
 import { bytes, count } from '../../views/format.ts';
 import type { Scene } from '../graph/arrange.ts';
@@ -37,7 +37,7 @@ function describeKernel(stage: Stage, kernel: Kernel): Line[] {
   return lines;
 }
 
-/** Where it was called; of a derivative what it is of. */
+/** Where a node's call is; for a derivative also what it derives. */
 function placeOf({ lines }: Report, { nodes }: StageGraph, { call, derivative }: StageNode): string {
   const [line] = lines[call ?? 0] ?? [];
   const where = line === undefined ? '' : `line ${line}`;

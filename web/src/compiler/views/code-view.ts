@@ -1,5 +1,5 @@
-// Text to read: the IR of a stage, a kernel's WebAssembly, C, JavaScript. Only the lines in sight are in the page,
-// so a kernel of ten thousand lines costs no more than one of ten.
+// Read-only text: the IR of a stage, a kernel's WebAssembly, C, JavaScript. Only visible lines are in the document, so a kernel
+// of ten thousand lines costs no more than one of ten.
 
 import { javascript } from '@codemirror/lang-javascript';
 import { StreamLanguage, foldGutter, indentUnit } from '@codemirror/language';
@@ -16,7 +16,7 @@ export type Language = 'plain' | 'wat' | 'wgsl' | 'c' | 'js' | 'ts';
 const LANGUAGES: { [L in Language]: Extension } = {
   plain: [],
   wat: StreamLanguage.define(wast),
-  // Its words are nearly those of Rust.
+  // WGSL's words are nearly those of Rust.
   wgsl: StreamLanguage.define(rust),
   c: StreamLanguage.define(c),
   js: javascript(),
@@ -52,7 +52,7 @@ export class CodeView {
     return this.view.state.doc.toString();
   }
 
-  /** Marks lines, from 1. */
+  /** Highlights lines, from 1. */
   light(lines: ReadonlySet<number>): void {
     lightLines(this.view, { lines, around: new Set() }, true);
   }

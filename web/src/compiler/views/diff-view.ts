@@ -1,4 +1,5 @@
-// A stage's text beside that of the stage before, by CodeMirror's merge view: one column, as it has room on a phone too.
+// The text of a stage compared with that of the stage before, by CodeMirror's merge view in one column, which also fits on a
+// phone.
 
 import { unifiedMergeView } from '@codemirror/merge';
 import { EditorState } from '@codemirror/state';
@@ -7,7 +8,7 @@ import { diff } from '../graph/diff.ts';
 import type { Stage } from '../report.ts';
 import { codeStyle } from './highlight.ts';
 
-/** So many lines around a change are shown. */
+/** The number of unchanged lines shown around a change. */
 const AROUND = 3;
 
 const colours = EditorView.theme({
@@ -21,8 +22,8 @@ const colours = EditorView.theme({
 });
 
 /**
- * Passes number nodes anew. So that the texts differ where the graphs do, what stays keeps its number of before, and what
- * is new has one of its own: %n3.
+ * Passes renumber the nodes. So that the texts differ only where the graphs do, nodes that stay get their former numbers, and
+ * new ones get numbers like %n3.
  */
 function withNumbersBefore(before: Stage, after: Stage): string {
   const { fresh, same } = diff(before, after);
@@ -32,7 +33,7 @@ function withNumbersBefore(before: Stage, after: Stage): string {
     const was = same.get(node);
     names.set(node.id, was === undefined || fresh.has(node) ? `%n${made++}` : `%${was.id}`);
   }
-  // Regions, whose lines are indented, have numbers of their own.
+  // Regions, whose lines are indented, number their nodes separately.
   return after.text
     .split('\n')
     .map((line) => (line.startsWith(' ') ? line : line.replace(/%(\d+)/g, (number, id) => names.get(Number(id)) ?? number)))

@@ -1,4 +1,4 @@
-// The program's editor. Tab leaves it, as it leaves any field; errors stand at their place in the text.
+// The editor of the program. Tab leaves it, like any field; errors are shown at their place in the text.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, indentOnInput, indentUnit, syntaxTree } from '@codemirror/language';
@@ -18,11 +18,11 @@ import { codeStyle } from './highlight.ts';
 export class Editor {
   private readonly view: EditorView;
   private replacing = false;
-  /** The problem of the last run, and what is known of the text without running it. */
+  /** The problem of the last run, and problems found without running the text. */
   private problems: Diagnostic[] = [];
   private hints: Diagnostic[] = [];
 
-  /** `onEdit`: the user changed the text. */
+  /** onEdit: called when the user changes the text. */
   constructor(parent: HTMLElement, language: Extension, onEdit: () => void) {
     this.view = new EditorView({
       parent,
@@ -63,7 +63,7 @@ export class Editor {
     this.view.focus();
   }
 
-  /** The place, from 1, where the text leaves its language; null: it does not as far as a parser can tell. */
+  /** The place, from 1, of the first syntax error; null if the parser finds none. */
   syntaxError(): { line: number; column: number } | null {
     let at: number | null = null;
     syntaxTree(this.view.state).iterate({
@@ -76,7 +76,7 @@ export class Editor {
     return { line: line.number, column: at - line.from + 1 };
   }
 
-  /** Underlines the place of a problem; null: there is none. */
+  /** Underlines the place of a problem; null removes the mark. */
   mark(problem: Problem | null): void {
     const { doc } = this.view.state;
     this.problems = [];
@@ -90,7 +90,7 @@ export class Editor {
     this.underline();
   }
 
-  /** Underlines what is known of the text without running it. */
+  /** Underlines problems found without running the text. */
   hint(hints: Diagnostic[]): void {
     this.hints = hints;
     this.underline();

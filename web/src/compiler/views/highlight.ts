@@ -1,4 +1,4 @@
-// Colours of code, as tokens of the page, so that they follow its theme.
+// Colours of code, as CSS variables of the page, so that they follow its theme.
 
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import type { Extension } from '@codemirror/state';

@@ -1,5 +1,5 @@
-// The kernels of the program; for the chosen one its loops, its WebAssembly or its shaders, and why its neighbours are kernels of
-// their own.
+// The list of the program's kernels. For the chosen one it shows the loops, the WebAssembly or shaders, and why its neighbours
+// are separate kernels.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, NONE, scaled, significant } from '../../views/format.ts';
@@ -11,7 +11,7 @@ import type { CodeView } from './code-view.ts';
 
 const NO_CODE = 'This kernel needs no strip program.';
 
-/** '' for nearly all. */
+/** Says that a kernel computes values again for a derivative; '' for nearly all kernels. */
 const sayAgain = ({ flops, flopsAgain }: Kernel): string =>
   flopsAgain === 0 ? '' : `${flopsAgain === flops ? '' : `${scaled(flopsAgain, 'FLOP')} `}made again for a derivative`;
 
@@ -22,7 +22,7 @@ export class KernelsView {
   private readonly cuts = element('kernel-cut-list');
   private readonly part = new Choice('kernel-loops', () => void this.showPart());
 
-  /** `listing`: asks for the WebAssembly or the shaders of a kernel of the last report. */
+  /** listing: asks for the WebAssembly or the shaders of a kernel of the last report. */
   constructor(
     private readonly code: CodeView,
     private readonly listing: (kernel: number, language: 'wat' | 'wgsl') => Promise<string>,
@@ -81,7 +81,7 @@ export class KernelsView {
     if (kernel !== undefined) this.selection.choose({ what: 'kernel', kernel: kernel.id });
   }
 
-  /** Marks the kernels of the selection; one that was chosen elsewhere is shown. */
+  /** Marks the kernels of the selection, and shows the first if the selection was made elsewhere. */
   private light(lit: Lit | null): void {
     const kernels = this.report?.kernels ?? [];
     kernels.forEach(({ id }, i) => this.rows.children[i]?.classList.toggle('lit', lit?.kernels.has(id) ?? false));

@@ -1,11 +1,11 @@
-// Lines of a text that belong to what is selected, and the line under the cursor as a selection of its own.
+// Highlights the lines of a text that belong to the selection, and selects the line under the cursor.
 
 import { RangeSetBuilder, StateEffect, StateField, type Extension } from '@codemirror/state';
 import { Decoration, EditorView, ViewPlugin, type DecorationSet } from '@codemirror/view';
 import type { Selection } from '../selection.ts';
 
 export interface LitLines {
-  /** From 1. */
+  /** Line numbers from 1: those of the selection, and those from which they were reached. */
   lines: ReadonlySet<number>;
   around: ReadonlySet<number>;
 }
@@ -32,10 +32,10 @@ const field = StateField.define<DecorationSet>({
   provide: (of) => EditorView.decorations.from(of),
 });
 
-/** Lines that can be lit. */
+/** An extension for texts whose lines can be highlighted. */
 export const litLines: Extension = field;
 
-/** Lights lines of a text with `litLines`, and brings the first into sight. */
+/** Highlights lines of a text that has `litLines`, and optionally scrolls to the first. */
 export function lightLines(view: EditorView, lit: LitLines, scroll: boolean): void {
   const first = Math.min(...lit.lines);
   const { doc } = view.state;
@@ -44,14 +44,14 @@ export function lightLines(view: EditorView, lit: LitLines, scroll: boolean): vo
   view.dispatch({ effects });
 }
 
-/** The program's editor as a view of the selection. */
+/** Connects the program's editor with the selection. */
 export function linkedLines(selection: Selection): Extension {
   const plugin = ViewPlugin.define((view) => {
     selection.listen((lit) => lightLines(view, lit ?? NONE, lit?.chosen.what !== 'line'));
     return {};
   });
   const chooser = EditorView.updateListener.of(({ selectionSet, docChanged, state, transactions }) => {
-    // What the user does, not what a program does to the text.
+    // Only selections by the user count, not those that the program makes.
     if (!selectionSet || docChanged || !transactions.some((each) => each.isUserEvent('select'))) return;
     selection.choose({ what: 'line', line: state.doc.lineAt(state.selection.main.head).number });
   });

@@ -1,5 +1,5 @@
-// The memory plan: every block of the arena as a box, time to the right (one column per kernel), address
-// upwards. Blocks that share an address at different times are what the plan saves.
+// Shows the memory plan: every block of the arena as a box, with time to the right (a column per kernel) and addresses upwards.
+// Blocks that share addresses at different times are what the plan saves.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, plural, scaled } from '../../views/format.ts';
@@ -9,13 +9,13 @@ import type { MemoryBlock, Report } from '../report.ts';
 import type { Lit, Selection } from '../selection.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
-/** The margin around the picture, with room below for the names of the steps. */
+/** The margin around the picture, and the room below for the names of steps. */
 const INSET = 8;
 const AXIS = 20;
-/** A thinner block could not be seen or hit. */
+/** A lower block could not be seen or hit. */
 const MIN_HEIGHT = 3;
 const LABEL_HEIGHT = 15;
-/** Of a letter of a label, and what is beside its text. */
+/** The width of a letter in a label, and the space beside its text. */
 const [LETTER, BESIDE] = [7.3, 14];
 
 type Placed = MemoryBlock & { offset: number };
@@ -31,7 +31,7 @@ function sayBlock({ value, node, dtype, shape, bytes: size, offset, first, last 
   return `b${value} = %${node} ${dtype} ${shapeText(shape)}, ${bytes(size)} at ${offset}, ${when}`;
 }
 
-/** What derivatives make again, and its price. */
+/** Says what derivatives compute again instead of keeping it, and the cost. */
 function sayAgain({ memory: { again }, flops }: Report): string {
   if (again === null) return '';
   const share = flops > 0 ? `, ${Math.round((100 * again.flops) / flops)} % of the work` : '';
@@ -39,7 +39,7 @@ function sayAgain({ memory: { again }, flops }: Report): string {
   return ` Derivatives make again what they do not keep: ${kept}${bytes(again.droppedBytes)} dropped, ${scaled(again.flops, 'FLOP')}${share}.`;
 }
 
-/** What keeping within a budget takes. */
+/** Says the cost of keeping within a budget. */
 function sayPrice({ memory: { budget }, flops }: Report): string {
   if (budget === null) return '';
   if (budget.kernelsAgain === 0) return ' It keeps within the budget as it is.';
@@ -47,7 +47,7 @@ function sayPrice({ memory: { budget }, flops }: Report): string {
   return ` ${bytes(budget.savedBytes)} less: ${plural(budget.kernelsAgain, 'kernel')} run again, ${scaled(budget.flopsAgain, 'FLOP')}${share}.`;
 }
 
-/** Why a block is still there at a step: who reads it later. */
+/** Says why a block is still in use at a step: which kernel reads it later. */
 function sayWhy({ kernels, stages }: Report, block: MemoryBlock, step: number): string {
   const later = kernels.filter(({ id, reads }) => id > step && reads.includes(block.value)).map(({ id }) => id);
   if (later.length === 0) return `b${block.value} ${bytes(block.bytes)} in use`;
@@ -57,20 +57,20 @@ function sayWhy({ kernels, stages }: Report, block: MemoryBlock, step: number): 
   return `b${block.value} ${bytes(block.bytes)} until k${later.at(-1)} reads it${kept}`;
 }
 
-/** Waits until the slider rests. */
+/** The plan is made once the slider has rested this long. */
 const RESTS_MS = 120;
 const MAX_LIVE = 6;
 
 export class MemoryView {
   private readonly slider = element<HTMLInputElement>('memory-budget');
-  /** Of the program without a budget. */
+  /** The report of the program without a budget. */
   private whole: Report | null = null;
   private resting = 0;
   private readonly frame = element('memory');
   private readonly details = element('memory-details');
   private report: Report | null = null;
 
-  /** `plan`: compiles the program anew within so many bytes. */
+  /** plan: compiles the program again within so many bytes. */
   constructor(
     private readonly selection: Selection,
     private readonly plan: (budget: number) => Promise<Report>,
@@ -81,11 +81,11 @@ export class MemoryView {
       this.sayBudget();
     });
     selection.listen((lit) => this.light(lit));
-    // Drawn at its actual size, so that texts keep theirs.
+    // The picture is drawn at its actual size, so that texts keep theirs.
     new ResizeObserver(() => this.draw()).observe(this.frame);
   }
 
-  /** A program has been compiled. */
+  /** Called after a program is compiled. */
   show(report: Report): void {
     this.whole = report;
     this.slider.value = this.slider.max;
@@ -171,7 +171,7 @@ export class MemoryView {
     this.light(this.selection.lit);
   }
 
-  /** The bytes in use at each step as a line, and its highest place. */
+  /** The bytes in use at each step as a line, with its maximum labelled. */
   private live(placed: readonly Placed[], steps: number, column: number, bottom: number, perByte: number): SVGElement[] {
     const used = new Float64Array(steps);
     for (const { first, last, bytes: size } of placed) for (let step = first; step <= Math.min(last, steps - 1); step++) used[step] += size;
@@ -184,7 +184,7 @@ export class MemoryView {
     return [svg('polyline', { points: points.join(' '), class: 'live' }), label];
   }
 
-  /** What is there at a step, and why. */
+  /** Lists what is in the arena at a step, and why. */
   private sayLive(step: number): void {
     const { report } = this;
     if (report?.kernels[step] === undefined) return;
@@ -216,14 +216,14 @@ export class MemoryView {
     const height = Math.max(MIN_HEIGHT, block.bytes * perByte);
     const y = Math.max(0, bottom - block.offset * perByte - height);
     const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0 });
-    // A block has the colour of the kernel that writes it, here as in the graph.
+    // A block has the colour of the kernel that writes it, as in the graph.
     box.style.setProperty('--hue', String(kernelHue(block.first)));
     const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)), create('p', '', this.report === null ? '' : sayWhy(this.report, block, block.first)));
     box.addEventListener('pointerenter', say);
     box.addEventListener('focus', say);
     box.dataset.block = String(block.value);
     box.addEventListener('click', () => {
-      // Within a budget kernels have other numbers.
+      // With a budget, kernels have other numbers, so nothing is selected.
       if (this.report === this.whole) this.selection.choose({ what: 'block', value: block.value });
     });
     const title = svg('title', {});

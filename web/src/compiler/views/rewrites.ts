@@ -1,5 +1,4 @@
-// The single rewrites of a pass, one after the other: the rule, what it says, the value it takes away and the one it puts in
-// its place.
+// Steps through the rewrites of a pass: the rule, what it says, the value it removes and the one that replaces it.
 
 import { RULES } from 'virtual:rules';
 import { create, element, setText } from '../../views/dom.ts';
@@ -13,7 +12,7 @@ export class RewritesView {
   private readonly bar = element('rewrites');
   private readonly text = element('rewrite-text');
 
-  /** `onStep`: a rewrite is looked at; null: all of the pass. */
+  /** onStep: called when a single rewrite is shown; null: all rewrites of the pass. */
   constructor(private readonly onStep: (rewrite: Rewrite | null) => void) {
     element('rewrite-back').addEventListener('click', () => this.step(-1));
     element('rewrite-on').addEventListener('click', () => this.step(1));
@@ -27,7 +26,7 @@ export class RewritesView {
     return this.stages?.[1].rewrites[this.at] ?? null;
   }
 
-  /** Of a pass that has rules; otherwise there is no bar. */
+  /** Shows the rewrites of a pass; hides the bar if the pass has none. */
   show(before: Stage | undefined, after: Stage): void {
     const same = this.stages?.[1] === after;
     this.bar.hidden = before === undefined || after.rewrites.length === 0;

@@ -1,4 +1,4 @@
-// The program as a text in another language: written when it is first looked at, and to be saved as a file.
+// The program as text in another language. It is written when first shown, and can be saved as a file.
 
 import { download } from '../../views/download.ts';
 import { element } from '../../views/dom.ts';
@@ -6,7 +6,7 @@ import type { Report } from '../report.ts';
 import { CodeView, type Language } from './code-view.ts';
 
 export interface SourceForm {
-  /** The elements' ids begin with it. */
+  /** The prefix of the ids of its elements. */
   id: string;
   label: string;
   language: Language;
@@ -19,7 +19,7 @@ export class SourceView {
   private readonly save: HTMLButtonElement;
   private shown: Report | null = null;
 
-  /** `ask`: for the text of the last report. */
+  /** ask: gets the text for the last report. */
   constructor(
     private readonly form: SourceForm,
     private readonly ask: () => Promise<string>,
