@@ -1,12 +1,12 @@
-// The cards of a program that reads digits: a sample with the network's answers, a pad to draw on, and what the network
-// reads there. The page loads them with the first such program.
+// The cards for programs that read digits: a sample with the network's answers, a pad to draw on, and the network's answer to
+// the drawing. The page loads them with the first such program.
 
 import type { DigitSample } from '../state/protocol.ts';
 import { DigitGrid } from './grid.ts';
 import { DrawPad } from './pad.ts';
 import { PredictionView } from './prediction.ts';
 
-/** While the network learns, the drawing is read anew no more often than this. */
+/** The least time between two readings of the drawing while the network learns. */
 const READ_AGAIN_MS = 250;
 
 export class DigitCards {
@@ -15,7 +15,7 @@ export class DigitCards {
   private drawn: Float32Array | null = null;
   private readAt = 0;
 
-  /** `read` asks the network what 784 values in [0, 1] show; its answer comes to `answered`. */
+  /** read: asks the network which digit 784 values in [0, 1] show; its answer goes to `answered`. */
   constructor(private readonly read: (pixels: Float32Array) => void) {
     new DrawPad((pixels) => {
       this.drawn = pixels;
@@ -24,7 +24,7 @@ export class DigitCards {
     });
   }
 
-  /** Another network, or the same from its beginning. */
+  /** Called for another network, or for the same one from its beginning. */
   clear(): void {
     this.grid.setPredictions(null);
     this.readDrawing();
@@ -38,12 +38,12 @@ export class DigitCards {
     this.grid.setPredictions(predicted);
   }
 
-  /** The network has learnt something since the drawing was read. */
+  /** Called when the network has learnt something. */
   learnt(): void {
     if (performance.now() - this.readAt > READ_AGAIN_MS) this.readDrawing();
   }
 
-  /** A probability for each digit. */
+  /** probabilities: one for each digit. */
   answered(probabilities: Float32Array): void {
     if (this.drawn !== null) this.prediction.show(probabilities);
   }

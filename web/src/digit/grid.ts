@@ -1,5 +1,5 @@
-// Test digits with the network's answers, wrong ones marked; either the first of the sample or
-// the first mistakes in it.
+// Shows test digits with the network's answers, and marks wrong ones: either the first digits of the sample, or its first
+// mistakes.
 
 import { digitAddress } from './paint.ts';
 import type { DigitSample } from '../state/protocol.ts';
@@ -44,7 +44,7 @@ export class DigitGrid {
     this.draw();
   }
 
-  /** null: nothing is known yet. */
+  /** null: the answers are not known yet. */
   setPredictions(predicted: Uint8Array | null): void {
     this.predicted = predicted;
     this.draw();

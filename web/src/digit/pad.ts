@@ -1,11 +1,11 @@
-// The drawing area: collects the strokes of a pen, paints them, and hands out the digit as the
-// network wants it. Points are kept in shares of the pad, so they survive a change of its size.
+// The drawing area: collects the strokes of a pen, paints them, and passes on the digit as the network expects it. Points are
+// shares of the pad's size, so they stay valid when it changes.
 
 import { paintDigit } from './paint.ts';
 import { rasterise, type Point } from './rasterise.ts';
 import { element, perFrame } from '../views/dom.ts';
 
-/** Width of the pen, as a share of the pad. */
+/** The width of the pen, as a share of the pad. */
 const PEN = 0.075;
 
 export class DrawPad {
@@ -17,7 +17,7 @@ export class DrawPad {
   private pen: number | null = null;
   private readonly update = perFrame(() => this.draw());
 
-  /** `onDigit` gets 784 values in [0, 1], or null when the pad is empty. */
+  /** onDigit: gets 784 values in [0, 1], or null if the pad is empty. */
   constructor(private readonly onDigit: (pixels: Float32Array | null) => void) {
     this.canvas.addEventListener('pointerdown', (event) => this.down(event));
     this.canvas.addEventListener('pointermove', (event) => this.move(event));

@@ -1,5 +1,5 @@
-// Paints 28 x 28 grey values on a canvas of the same size, as black ink on a transparent ground: the
-// amount of ink is the opacity, and the dark page inverts it with a filter.
+// Paints 28 x 28 grey values on a canvas of that size, as black ink on a transparent background: the amount of ink is the
+// opacity. In the dark theme a filter inverts it.
 
 import { addressOf } from '../views/picture.ts';
 import { SIDE } from './rasterise.ts';
@@ -10,7 +10,7 @@ function inked(pixels: ArrayLike<number>, scale: number): ImageData {
   return image;
 }
 
-/** `scale` is the value of full ink: 1 for unit values, 255 for bytes. */
+/** scale: the value of full ink, 1 for unit values, 255 for bytes. */
 export function paintDigit(
   canvas: HTMLCanvasElement,
   pixels: ArrayLike<number>,
@@ -19,5 +19,5 @@ export function paintDigit(
   canvas.getContext('2d')?.putImageData(inked(pixels, scale), 0, 0);
 }
 
-/** The same as the address of a picture. */
+/** The same picture as an address for an image. */
 export const digitAddress = (pixels: ArrayLike<number>, scale: number): string => addressOf(inked(pixels, scale));

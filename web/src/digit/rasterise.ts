@@ -1,6 +1,6 @@
-// Turns the strokes of a pen into 28 x 28 grey values, the way MNIST was made: the digit is scaled to a
-// box of 20 x 20 and its centre of mass is put in the middle. Strokes are scaled as lines and then inked,
-// so the lines of a small drawing are as thick as those of a big one.
+// Turns the strokes of a pen into 28 x 28 grey values in the way MNIST was made: the digit is scaled to a box of 20 x 20, and
+// its centre of mass is moved to the middle. Strokes are scaled before they are inked, so small and large drawings get equally
+// thick lines.
 
 export interface Point {
   x: number;
@@ -13,7 +13,7 @@ export const SIDE = 28;
 const BOX = 20;
 /** Half the thickness of a line, in pixels of the result; MNIST's lines are about 3 wide. */
 const RADIUS = 1.25;
-/** Width of the soft edge. */
+/** The width of a line's soft edge, in pixels of the result. */
 const EDGE = 1.2;
 /** MNIST's centre of mass, counted from the middle of the first pixel. */
 const MIDDLE = 14;
@@ -40,7 +40,7 @@ function fitBox(strokes: readonly Stroke[]): Placement {
   return { scale, dx, dy };
 }
 
-/** Squared distance of (px, py) from the segment a-b. */
+/** The squared distance of (px, py) from the segment a-b. */
 function distance2(px: number, py: number, a: Point, b: Point): number {
   const vx = b.x - a.x;
   const vy = b.y - a.y;
@@ -79,7 +79,7 @@ function centreOfMass(pixels: Float32Array): Point {
   return { x: x / mass, y: y / mass };
 }
 
-/** 784 values in [0, 1], or null when nothing is drawn. Points are in [0, 1] of the pad. */
+/** 784 values in [0, 1], or null if nothing is drawn. Points are in [0, 1] of the pad. */
 export function rasterise(strokes: readonly Stroke[]): Float32Array | null {
   if (strokes.length === 0) return null;
   const place = fitBox(strokes);

@@ -1,10 +1,10 @@
-// What the page's address says of the tab: the equation, and points that a visitor has moved, so that a link to them can
-// be handed on. Points that are drawn by chance are not written down.
+// The part of the page's address that belongs to the tab: the equation, and points that the user has moved, so that links keep
+// them. Random points are not written.
 
 import { beginningOf } from '../views/format.ts';
 import { isEquation, type EquationName } from './equations.ts';
 
-/** A point that is dragged changes the address once it has rested for so long. */
+/** The address changes once a dragged point has rested this long. */
 const REST_MS = 300;
 
 function change(by: (query: URLSearchParams) => void): void {
@@ -21,24 +21,24 @@ export class Address {
     return isEquation(asked) ? asked : null;
   }
 
-  /** The beginning of what is asked for, where it is no equation. */
+  /** The beginning of what the address asks for, if that is not an equation; otherwise null. */
   get unknown(): string | null {
     const asked = new URLSearchParams(location.search).get('equation');
     return asked === null || isEquation(asked) ? null : beginningOf(asked);
   }
 
-  /** As Points.text writes them; null: none. */
+  /** The points in the form of Points.text; null if there are none. */
   get points(): string | null {
     return new URLSearchParams(location.search).get('points');
   }
 
-  /** Another equation, without points. */
+  /** Writes another equation, without points. */
   choose(equation: EquationName): void {
     this.forget();
     change((query) => query.set('equation', equation));
   }
 
-  /** text: of the points, asked for in a little while. */
+  /** Writes the points in a little while; text: gives them then. */
   keep(equation: EquationName, text: () => string): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {

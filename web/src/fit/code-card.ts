@@ -1,4 +1,4 @@
-// The gradient as code, in the language that is chosen. The view of code is loaded when there is some.
+// Shows the gradient as code, in the chosen language. The code view is loaded when first needed.
 
 import { Choice } from '../views/choice.ts';
 import type { CodeView } from '../compiler/views/code-view.ts';
@@ -35,7 +35,7 @@ export class CodeCard {
     await this.load();
   }
 
-  /** Shows what was asked for last. */
+  /** Loads and shows the code that was asked for last. */
   private async load(): Promise<void> {
     if (this.ask === null) return;
     const asked = (this.asked = this.ask());
@@ -47,7 +47,7 @@ export class CodeCard {
       await this.write();
     } catch (error) {
       if (this.asked !== asked) return;
-      // Of another equation than the one that is chosen now.
+      // The code at hand belongs to another equation.
       this.code = null;
       this.saveButton.disabled = true;
       (await this.view)?.show('', this.language);
@@ -61,7 +61,7 @@ export class CodeCard {
 
   private async write(): Promise<void> {
     this.view ??= import('../compiler/views/code-view.ts').then(async ({ CodeView: View }) => {
-      await nextTask(); // evaluating the editor took one
+      await nextTask(); // evaluating the editor took one task
       return new View(element('fit-code'), 'The gradient');
     });
     const view = await this.view;

@@ -1,12 +1,12 @@
-// The differential equations that can be fitted: how each is written, what its parameters mean, what their true values
-// are. workers/slopes.ts computes them.
+// The differential equations that can be fitted: their notation, the meaning of their parameters, and the true values.
+// workers/slopes.ts computes them.
 
 export type EquationName = 'prey' | 'pendulum' | 'epidemic';
 
 export interface Variable {
   symbol: string;
   name: string;
-  /** Of a typical value: distances from a curve count relative to it. */
+  /** A typical value. Distances from a curve count relative to it. */
   size: number;
 }
 
@@ -14,30 +14,30 @@ export interface Parameter {
   symbol: string;
   meaning: string;
   truth: number;
-  /** Where the search begins. */
+  /** The value at which the search begins. */
   start: number;
-  /** What the gauge shows. A range above zero is that of a parameter which is positive: its logarithm is fitted. */
+  /** The range of the gauge. If it is above zero the parameter is positive, and its logarithm is fitted. */
   range: readonly [low: number, high: number];
 }
 
 export interface Equation {
   /** The text on its button. */
   title: string;
-  /** A line each, as formula.ts reads it. */
+  /** One line per equation, in the notation of formula.ts. */
   formulas: readonly string[];
   story: string;
-  /** The last time, in units. */
+  /** The time at the end, in units. */
   end: number;
   unit: string;
-  /** What the axis of values shows. */
+  /** The range of the value axis. */
   range: readonly [low: number, high: number];
   variables: readonly [Variable, Variable];
   parameters: readonly Parameter[];
-  /** Points of each variable. */
+  /** The number of points of each variable. */
   points: number;
 }
 
-/** Steps of the solver from 0 to the end. Points lie on the times between them. */
+/** Steps of the solver from 0 to the end. Points lie at the times between them. */
 export const STEPS = 240;
 
 export const EQUATIONS: Record<EquationName, Equation> = {
@@ -110,12 +110,12 @@ export function isPositive({ range: [low] }: Parameter): boolean {
   return low > 0;
 }
 
-/** What is fitted, of a parameter's value. */
+/** The coordinate that is fitted, from a parameter's value. */
 export function coordinate(parameter: Parameter, value: number): number {
   return isPositive(parameter) ? Math.log(value) : value;
 }
 
-/** A parameter's value, of what is fitted. */
+/** A parameter's value, from the coordinate that is fitted. */
 export function valueAt(parameter: Parameter, coordinate: number): number {
   return isPositive(parameter) ? Math.exp(coordinate) : coordinate;
 }

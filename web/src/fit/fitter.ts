@@ -1,5 +1,5 @@
-// The page's end of the fitter. However often a fit is asked for, one is under way and at most one waits: it begins with
-// what is on the page by then.
+// The page's end of the fitter. However often a fit is requested, one is running and at most one waits, which will use what is
+// on the page when it begins.
 
 import { Rpc, openPatiently } from '../compiler/rpc.ts';
 import type { EquationName } from './equations.ts';
@@ -9,7 +9,7 @@ const OPEN_MS = 30_000;
 const FIT_MS = 10_000;
 
 export interface FitterActions {
-  /** What to fit now; null: nothing. */
+  /** What to fit now; null if there is nothing. */
   search(): Search | null;
   fitted(fit: Fit, search: Search): void;
   failed(error: unknown): void;
@@ -24,7 +24,7 @@ export class Fitter {
 
   constructor(private readonly actions: FitterActions) {}
 
-  /** A worker that hangs before it has its library is followed by another one. */
+  /** Opens the library, with another worker if one hangs, and then an equation. */
   async open(equation: EquationName, truth: Float64Array, start: Float64Array): Promise<Curves> {
     await openPatiently((limitMs) => this.rpc.ask('library', [], limitMs));
     return this.rpc.ask('open', [equation, truth, start], OPEN_MS);

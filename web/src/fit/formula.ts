@@ -1,4 +1,4 @@
-// A differential equation as MathML, from a line of words: `dx/dt` is a fraction.
+// Converts a differential equation from a line of words to MathML: `dx/dt` becomes a fraction.
 
 const name = (text: string): string => `<mi>${text}</mi>`;
 

@@ -1,4 +1,4 @@
-// Frames per second while something is held, of the last half of a second.
+// Measures frames per second while something is held, over about the last half second.
 
 const LAST = 30;
 

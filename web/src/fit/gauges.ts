@@ -1,5 +1,5 @@
-// A row for each parameter: its value with its standard error, the true one, and a gauge of both on which the start of
-// the search can be dragged.
+// A row for each parameter: its value with its standard error, the true value, and a gauge of both, on which the start of the
+// search can be dragged.
 
 import { create, setText, setValue } from '../views/dom.ts';
 import { NONE, significant } from '../views/format.ts';
@@ -9,7 +9,7 @@ import type { Fit } from './protocol.ts';
 const NOTCHES = 200;
 const MOST_DECIMALS = 4;
 
-/** With as many decimals as an error has in its first two digits. */
+/** The value with the decimals of the first two digits of its error. */
 function rounded(value: number, error: number): string {
   const decimals = error > 0 ? 1 - Math.floor(Math.log10(error)) : MOST_DECIMALS;
   return value.toFixed(Math.min(MOST_DECIMALS, Math.max(0, decimals)));
@@ -81,7 +81,7 @@ class Gauge {
     this.input.setAttribute('aria-valuetext', significant(valueAt(this.parameter, this.start)));
   }
 
-  /** The middle of a slider's thumb goes from half of its width to as much before the end. */
+  /** The CSS position of a coordinate: the centre of a slider's thumb moves between half its width from either end. */
   private place(at: number): string {
     const share = Math.min(1, Math.max(0, (at - this.low) / (this.high - this.low)));
     return `calc(var(--thumb) / 2 + ${share.toFixed(4)} * (100% - var(--thumb)))`;
@@ -97,7 +97,7 @@ export class Gauges {
     private readonly onHold: (held: boolean) => void,
   ) {}
 
-  /** Other parameters, each beginning where it is meant to. */
+  /** Shows other parameters, with their default starts. */
   open(parameters: readonly Parameter[]): void {
     this.gauges = parameters.map((parameter) => new Gauge(parameter, this.onStart, this.onHold));
     this.list.replaceChildren(...this.gauges.map(({ element }) => element));

@@ -1,6 +1,6 @@
-// The points as handles on the plot. Pointer: drag; a double click, or a double tap, adds a point or removes the one
-// there. Keyboard: one point is in the tab order; arrows move it, n and p go to the next and the one before, Delete
-// removes it, Insert adds one.
+// The points as handles on the plot. Pointer: drag to move; a double click or tap adds a point, or removes the one there.
+// Keyboard: one point is in the tab order; arrows move it, n and p go to the next and previous one, Delete removes it, Insert
+// adds one.
 
 import { element } from '../views/dom.ts';
 import { significant } from '../views/format.ts';
@@ -9,28 +9,28 @@ import type { Plot } from './plot.ts';
 import type { Point, Points } from './points.ts';
 
 export interface HandleActions {
-  /** A drag begins or ends. */
+  /** Called when a drag begins or ends. */
   hold(held: boolean): void;
-  /** `edge`: it would have gone further. */
+  /** edge: whether the point was stopped at the edge. */
   moved(point: Point, edge: boolean): void;
   add(variable: 0 | 1, step: number, value: number): void;
-  /** Where there is the most room. */
+  /** Adds a point where there is the most room. */
   addAnywhere(): void;
   remove(point: Point): void;
 }
 
-/** From how far a point is taken, in pixels. */
+/** The distance within which a point is grabbed, in pixels. */
 const REACH = 26;
 const DOUBLE_MS = 400;
 const DOUBLE_PX = 24;
-/** A press that moves no more than this is a click. */
+/** A press that moves no further counts as a click. */
 const CLICK_PX = 4;
-/** Of the axes, moved by an arrow key; with shift ten times as much. */
+/** The distance that an arrow key moves a point, as a share of the axes; ten times as much with shift. */
 const NUDGE = 1 / 100;
 
 const HELP =
   'Points. Arrow keys move one, with shift further; n and p go to the next and the one before; Delete removes it, Insert adds one.';
-/** A dot and a diamond: variables differ by more than colour. */
+/** A dot and a diamond, so that variables differ by more than colour. */
 const SHAPES = ['M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0', 'M0,-7.5 L7.5,0 L0,7.5 L-7.5,0Z'];
 
 function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<string, string>): SVGElementTagNameMap[K] {
@@ -42,14 +42,14 @@ function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<st
 interface Handle {
   point: Point;
   group: SVGGElement;
-  /** To the curve: what the loss squares. */
+  /** The line to the curve, whose length the loss squares. */
   distance: SVGLineElement;
 }
 
 interface Drag {
   handle: Handle;
   pointer: number;
-  /** From the pointer to the point. */
+  /** The offset from the pointer to the point. */
   dx: number;
   dy: number;
   from: { x: number; y: number };
@@ -80,7 +80,7 @@ export class Handles {
     plot.area.append(this.root);
   }
 
-  /** As the points are now. */
+  /** Draws the points as they are now. */
   draw(): void {
     const there = new Set(this.points.list);
     for (const [point, { group, distance }] of this.handles)
@@ -139,7 +139,7 @@ export class Handles {
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
-  /** The closest within reach. */
+  /** The closest handle within REACH. */
   private nearest(x: number, y: number): Handle | null {
     let found: Handle | null = null;
     let least = REACH;
@@ -170,7 +170,7 @@ export class Handles {
     this.drag = { handle, pointer: event.pointerId, dx, dy, from: { x, y }, moves: false };
     group.focus({ preventScroll: true });
     group.classList.add('held');
-    // On top of its neighbours.
+    // Moves it above its neighbours.
     this.root.append(group);
   }
 
@@ -200,7 +200,7 @@ export class Handles {
     this.actions.moved(point, edge);
   }
 
-  /** To the variable whose curve is closer. */
+  /** Adds a point to the variable whose curve is closer. */
   private addAt(x: number, y: number): void {
     const step = Math.min(STEPS, Math.max(0, Math.round(this.plot.step(x))));
     const [first, second] = ([0, 1] as const).map((i) => Math.abs(this.plot.y(this.plot.fitted(i, step) ?? NaN) - y));

@@ -1,5 +1,5 @@
-// The plot: the fitted curves and the true ones, of two variables over time, with the values under the pointer. The
-// points lie on top of it (handles.ts).
+// The plot: fitted and true curves of two variables over time, with the values under the pointer. The points lie on top of it
+// (handles.ts).
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -9,11 +9,11 @@ import { significant } from '../views/format.ts';
 import { STEPS, type Equation } from './equations.ts';
 import type { Curves } from './protocol.ts';
 
-/** Custom properties of the style sheet, a colour for each variable. */
+/** CSS variables with the colour of each variable. */
 const COLOURS = ['--loss', '--accuracy'];
 const FAINT = ['--fit-true-0', '--fit-true-1'];
 
-/** The series in the order of drawing; those of the fit are on top. */
+/** Index of the first series of each kind, in the order of drawing; fitted curves are on top. */
 const TRUE = 1;
 const FROM = 3;
 const FITTED = 5;
@@ -42,7 +42,7 @@ export class Plot {
   private readonly repaint = (): void => this.plot.redraw(false);
   private readonly dark = matchMedia('(prefers-color-scheme: dark)');
 
-  /** `onSize`: places have moved. */
+  /** onSize: called when the plot's size has changed. */
   constructor(
     private readonly box: HTMLElement,
     private readonly equation: Equation,
@@ -57,7 +57,7 @@ export class Plot {
       {
         ...this.size(),
         padding: [10, 14, 0, 0],
-        // Curves are smooth: no place is rounded to a pixel.
+        // Curves are smooth only if coordinates are not rounded to pixels.
         pxAlign: 0,
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { show: false } },
@@ -94,7 +94,7 @@ export class Plot {
     this.set(TRUE, curves);
   }
 
-  /** Where a search begins; null: nowhere. */
+  /** The curves at the start of a search; null for none. */
   setFrom(curves: Curves | null): void {
     this.set(FROM, curves);
   }
@@ -107,12 +107,12 @@ export class Plot {
     this.plot.setData(this.data as uPlot.AlignedData);
   }
 
-  /** Of the fitted curve, once there is one. */
+  /** The value of the fitted curve; null before the first fit. */
   fitted(variable: 0 | 1, step: number): number | null {
     return this.data[FITTED + variable][step];
   }
 
-  /** Pixels from the left of the area, and back. */
+  /** Converts steps to pixels from the left of the area, and back. */
   x(step: number): number {
     return (step / STEPS) * this.area.clientWidth;
   }
@@ -120,7 +120,7 @@ export class Plot {
     return (x / this.area.clientWidth) * STEPS;
   }
 
-  /** Pixels from the top of the area, and back. */
+  /** Converts values to pixels from the top of the area, and back. */
   y(value: number): number {
     const [low, high] = this.equation.range;
     return ((high - value) / (high - low)) * this.area.clientHeight;

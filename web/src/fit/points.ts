@@ -1,5 +1,5 @@
-// The points that an equation is fitted to. Each lies at a time between two steps of the solver, so that however many
-// there are and wherever they are dragged, the compiled program stays the same.
+// The points that an equation is fitted to. Each lies at the time of a step of the solver, so the compiled program stays the
+// same however many there are and wherever they are dragged.
 
 import { generator } from '../trainer/random.ts';
 import { STEPS, type Equation } from './equations.ts';
@@ -7,16 +7,16 @@ import type { Curves, Seen } from './protocol.ts';
 
 export interface Point {
   readonly id: number;
-  /** Of the equation's variables. */
+  /** The index of the equation's variable. */
   readonly variable: 0 | 1;
-  /** The step of the solver. */
+  /** The step of the solver at which it lies. */
   step: number;
   value: number;
 }
 
-/** Of a value in a text. */
+/** Significant digits of a value in a text. */
 const DIGITS = 4;
-/** A text says at most so many points. */
+/** The most points in a text. */
 const MOST_READ = 1000;
 
 export class Points {
@@ -25,7 +25,7 @@ export class Points {
 
   constructor(private readonly equation: Equation) {}
 
-  /** Points of the true curves with errors by chance, whose standard deviation is a share of the variable's size. */
+  /** Makes points on the true curves with random errors, whose standard deviation is `noise` times the variable's size. */
   scatter(truth: Curves, noise: number, seed: number): void {
     const { points, variables } = this.equation;
     const draw = normal(seed);
@@ -46,7 +46,7 @@ export class Points {
     return point;
   }
 
-  /** As far as the plot reaches; says whether it would have gone further. */
+  /** Moves a point, but only within the plot; returns whether that stopped it. */
   move(point: Point, step: number, value: number): boolean {
     const [low, high] = this.equation.range;
     point.step = Math.min(STEPS, Math.max(0, Math.round(step)));
@@ -58,7 +58,8 @@ export class Points {
     this.list = this.list.filter((each) => each !== point);
   }
 
-  /** All points in characters that an address has as they are: step_value, a variable's joined by *, variables by .. */
+  /** All points in characters that addresses do not escape: step_value, joined by * for a variable; variables joined by
+   *  `..`. */
   get text(): string {
     const of = (variable: number): string =>
       this.list
@@ -68,7 +69,7 @@ export class Points {
     return `${of(0)}..${of(1)}`;
   }
 
-  /** Takes the points that a text says; of one that says none, nothing. */
+  /** Takes the points of a text; returns false, and changes nothing, if the text is not valid. */
   read(text: string): boolean {
     const variables = text.split('..').map((list) => (list === '' ? [] : list.split('*').map((each) => each.split('_').map(Number))));
     const isPoint = (each: number[]): boolean => each.length === 2 && each.every(Number.isFinite);
@@ -89,7 +90,8 @@ export class Points {
     return Math.round((marks[widest] + marks[widest - 1]) / 2);
   }
 
-  /** Points at the same place count as their mean. The weights make the loss a mean of squares relative to the sizes. */
+  /** The points as data for the fit. Points at the same place count as their mean. The weights make the loss a mean of
+   *  squares relative to the sizes. */
   seen(): Seen {
     const zeros = (): Curves => [new Float64Array(STEPS + 1), new Float64Array(STEPS + 1)];
     const [values, weights] = [zeros(), zeros()];

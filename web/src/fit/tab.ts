@@ -1,4 +1,4 @@
-// The Fit tab: points of a differential equation's solution, which it is fitted to again in every frame in which
+// The Fit tab: points near a solution of a differential equation, which is fitted to them again in every frame in which
 // something moves. Loaded when it is first opened.
 
 import '../style/code.css';
@@ -20,31 +20,31 @@ import { Points, type Point } from './points.ts';
 import type { Curves, Fit, Search } from './protocol.ts';
 
 export interface Surroundings {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
-  /** Says what the page's address has wrong. */
+  /** Reports an error in the page's address. */
   address(message: string): void;
 }
 
 const FIRST: EquationName = 'prey';
-/** In percent. */
+/** Noise of the points, in percent. */
 const NOISE = 5;
-/** Times of fits whose median is shown. */
+/** The number of fits whose median time is shown. */
 const TIMES = 15;
 /** A new start lies within this share of a gauge's range around its middle. */
 const START_SHARE = 0.6;
-/** A loss that is not the lowest, by more than rounding. */
+/** A loss counts as not the lowest if it is higher by this factor, which is more than rounding. */
 const HIGHER = 1.01;
 const READY = 'Drag a point: the equation follows. Double-click to add or remove one.';
 
-/** What belongs to the equation that is shown. */
+/** Everything that belongs to the shown equation. */
 interface Scene {
   name: EquationName;
   equation: Equation;
   points: Points;
   plot: Plot;
   handles: Handles;
-  /** Null until the program is compiled. */
+  /** The true curves; null until the program is compiled. */
   truth: Curves | null;
 }
 
@@ -57,16 +57,17 @@ export class FitTab {
   private readonly noise: HTMLInputElement;
   private readonly code: CodeCard;
   private readonly address = new Address();
-  /** Points that the address asked for when the page was opened. */
+  /** The points in the address when the page was opened. */
   private asked = this.address.points;
   private seed = 1;
   private startSeed = 0;
   private shown: Fit | null = null;
-  /** The last fit that came to numbers; searches begin there as well. */
+  /** The last fit with a finite result; searches also begin there. */
   private last: Fit | null = null;
-  /** Starts have changed since the points have: the search begins there alone, and their curves are shown. */
+  /** Whether starts have changed since the points have: then the search begins only there, and the curves at the start are
+   *  shown. */
   private fromStart = false;
-  /** The least loss for the points since then, and just before. */
+  /** The lowest loss for these points. */
   private lowest = Infinity;
   private edge = false;
   private times: number[] = [];
@@ -124,7 +125,7 @@ export class FitTab {
     this.noise.addEventListener('input', () => this.scatter());
   }
 
-  /** Another equation, as it is meant to begin. */
+  /** Shows another equation, in its initial state. */
   private async choose(name: EquationName): Promise<void> {
     if (this.scene?.name === name && this.scene.truth !== null) return;
     this.scene?.plot.dispose();
@@ -200,7 +201,7 @@ export class FitTab {
     handles.focus(point);
   }
 
-  /** Of the variable that has fewer points, on its curve. */
+  /** Adds a point to the variable that has fewer, on its curve. */
   private addAnywhere(): void {
     const { points, plot, equation } = this.scene!;
     const seconds = points.list.filter((each: Point) => each.variable === 1).length;
@@ -227,7 +228,7 @@ export class FitTab {
     this.tell();
   }
 
-  /** By the visitor: the address has them from now on. */
+  /** Called when the user has changed points: from now on the address contains them. */
   private pointsChanged(edge = false): void {
     const { name, points } = this.scene!;
     this.address.keep(name, () => points.text);

@@ -1,5 +1,5 @@
-// A kept run that is trained once more, from its beginning, in a worker of its own: while the page's training runs, both learn
-// at once, on the same cores. It ends with its view, or when another run is kept.
+// Trains a kept run again from its beginning, in a worker of its own. It learns at the same time as the page's training, on the
+// same cores. It ends with its view, or when another run is kept.
 
 import { TrainerClient } from '../state/client.ts';
 import { History } from '../state/history.ts';
@@ -8,7 +8,7 @@ import type { Settings } from '../state/settings.ts';
 
 export class BesideTrainer {
   readonly history = new History();
-  /** Why it does not train; '' while it does. */
+  /** Why it does not train; '' if it does. */
   problem = '';
   private readonly trainer: TrainerClient;
   private isReady = false;
@@ -27,7 +27,7 @@ export class BesideTrainer {
     this.trainer.send({ type: 'open', program, settings, device: 'cpu' });
   }
 
-  /** The page's training does this: so does the one beside it. */
+  /** Starts or pauses together with the page's training. */
   follow(phase: Phase): void {
     this.runs = phase === 'running';
     if (this.isReady) this.trainer.send({ type: this.runs ? 'start' : 'pause' });

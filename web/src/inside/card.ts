@@ -1,5 +1,5 @@
-// What goes on inside of the training, in views that are opened one by one: layers, answers, kept states, two runs, memory.
-// Loaded when the first of them is opened.
+// Views of the inside of training, which are opened one by one: layers, answers, kept states, two runs, memory. Loaded when the
+// first one is opened.
 
 import '../style/inside.css';
 import type { Looked } from '../state/inside.ts';
@@ -18,12 +18,12 @@ export interface InsideActions extends RewindActions {
   look(views: Looked[]): void;
 }
 
-/** What there is already when the first view is opened. */
+/** What exists already when the first view is opened. */
 export interface There {
   history: History;
   run: RunOf;
   phase: Phase;
-  /** Of programs that read digits. */
+  /** The test digits, for programs that read digits; otherwise null. */
   digits: DigitSample | null;
   evaluation: Evaluation | null;
 }
@@ -81,7 +81,7 @@ export class InsideCard {
     this.look();
   }
 
-  /** Another program, or the same from its beginning. */
+  /** Called for another program, or for the same one from its beginning. */
   adopt(run: RunOf, digits: DigitSample | null, step: number): void {
     this.setDigits(digits, null);
     this.runs.begin(run);
@@ -92,7 +92,7 @@ export class InsideCard {
     this.look();
   }
 
-  /** The same run goes on with other settings. */
+  /** Called when the same run continues with other settings. */
   change(run: RunOf): void {
     this.runs.set(run);
   }
@@ -123,7 +123,7 @@ export class InsideCard {
     if (evaluation !== null) this.confusion.evaluated(evaluation);
   }
 
-  /** Digits are answered anyway; all else is asked for. */
+  /** Asks for what the open views need; answers to digits come anyway. */
   private look(): void {
     const asked: Looked[] = ['layers', 'confusion', 'rewind'];
     this.actions.look(asked.filter((view) => this.open.has(view) && !(view === 'confusion' && this.confusion.hasDigits)));

@@ -1,5 +1,5 @@
-// What was answered where something else was right: a table of classes, of which each cell opens its examples. Of digits
-// these are the test digits that the page shows, of other programs the rows of a batch.
+// A confusion table: what was answered, by what is right. Each cell opens its examples: the test digits that the page shows, or
+// for other programs the rows of a batch.
 
 import type { DigitSample, Evaluation } from '../state/protocol.ts';
 import type { ConfusionReport, Example } from '../state/inside.ts';
@@ -9,7 +9,7 @@ import { addressOf } from '../views/picture.ts';
 
 const SIDE = 28;
 const MOST_EXAMPLES = 60;
-/** Of more classes, only those are shown that are mistaken most often. */
+/** With more classes, only those with the most mistakes are shown. */
 const MOST_CLASSES = 20;
 
 function picture({ pixels, height, width, colours }: Exclude<Example, { text: string }>, label: string): HTMLElement {
@@ -28,7 +28,7 @@ function picture({ pixels, height, width, colours }: Exclude<Example, { text: st
 const draw = (example: Example, label: string): HTMLElement =>
   'text' in example ? create('code', 'example', example.text) : picture(example, label);
 
-/** n: of so many that are `truth`, how many were answered with `answer`. */
+/** n: how many of the `total` examples of class `truth` were answered with `answer`. */
 function fillCell(cell: HTMLTableCellElement, n: number, total: number, truth: string, answer: string): void {
   const share = String(total === 0 ? 0 : Math.sqrt(n / total));
   if (cell.style.getPropertyValue('--share') !== share) cell.style.setProperty('--share', share);
@@ -82,7 +82,7 @@ export class ConfusionView {
     setText(this.summary, 'Asked of the program while this is open.');
   }
 
-  /** Test digits that the page has; they are answered in every evaluation. */
+  /** The test digits of the page, which every evaluation answers; null for other programs. */
   set digits(sample: DigitSample | null) {
     this.sample = sample;
   }
@@ -119,11 +119,11 @@ export class ConfusionView {
     this.fill(counts, this.shown(counts));
     this.table.dataset.step = String(step);
     this.mark();
-    // What somebody looks at stays, also while training goes on.
+    // The open cell stays open while training goes on.
     if (this.chosen !== null && this.list.childElementCount === 0) this.open();
   }
 
-  /** The classes of the table. */
+  /** The classes that the table shows. */
   private shown(counts: Int32Array[]): number[] {
     const all = counts.map((_, i) => i);
     if (all.length <= MOST_CLASSES) return all;
@@ -131,7 +131,7 @@ export class ConfusionView {
     return all.sort((a, b) => wrong(b) - wrong(a)).slice(0, MOST_CLASSES).sort((a, b) => a - b);
   }
 
-  /** Cells stay where classes do; only what has changed in them is written. */
+  /** Fills the table. Cells are kept while the classes stay the same, and only changed values are written. */
   private fill(counts: Int32Array[], classes: number[]): void {
     const names = classes.map((i) => (this.report?.names[i] ?? '').replace(' ', '␣').replace('\n', '⏎'));
     const asked = JSON.stringify([classes, names]);

@@ -1,5 +1,5 @@
-// What the figures of layers say, as badges and in words. The limits are those that people watch by: a step that changes
-// weights by about a thousandth of their length is usual.
+// Interprets the figures of layers, as badges and in words, by the usual rules of thumb: e.g. a step normally changes weights
+// by about a thousandth of their length.
 
 import type { ActivationReport, LayerReport } from '../state/inside.ts';
 import { plural, short } from '../views/format.ts';
@@ -7,20 +7,20 @@ import { plural, short } from '../views/format.ts';
 export interface Finding {
   /** Short, for a badge. */
   badge: string;
-  /** Why it is marked, in a sentence; '' where nothing is the matter. */
+  /** Why it is marked, in a sentence; '' if nothing is wrong. */
   why: string;
 }
 
 const MOST_UPDATE = 0.05;
 const LEAST_UPDATE = 1e-6;
-/** A gradient so much shorter than the longest one hardly arrives. */
+/** A gradient that is shorter than the longest one by this factor hardly arrives. */
 const VANISHING = 1e-5;
 const MOST_DEAD = 0.1;
 const MOST_SATURATED = 0.5;
 
 const share = (value: number): string => `${value < 0.01 ? short(100 * value, 2) : Math.round(100 * value)} %`;
 
-/** longest: of all layers' gradients. */
+/** longest: the longest gradient of all layers. */
 export function ofLayer({ name, length, norm, update, notFinite, size }: LayerReport, longest: number): Finding[] {
   const ratio = length > 0 ? update / length : NaN;
   const told = (why: string): string => (why === '' ? '' : `${name}: ${why}`);

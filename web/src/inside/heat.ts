@@ -1,5 +1,5 @@
-// Histograms over time as a picture: a column for each look, the stronger the more values are there. When there are
-// too many, every second column goes, and from then on so does every second look.
+// Histograms over time as a picture: a column per look, darker where there are more values. When there are too many columns,
+// every second one is removed, and from then on every second look is skipped.
 
 import { rgb } from '../views/colour.ts';
 import { addressOf } from '../views/picture.ts';
@@ -12,7 +12,7 @@ const HEIGHT = 64;
 
 interface Column {
   step: number;
-  /** Values: bins are of equal width from -range to range. Powers: 0. */
+  /** For values: bins have equal widths from -range to range. For powers: 0. */
   range: number;
   counts: Float32Array;
 }
@@ -26,19 +26,19 @@ export class Heat {
   private looks = 0;
   private isNews = false;
 
-  /** powers: over the sizes of values, on a logarithmic axis. */
+  /** isPowers: whether the axis shows the magnitudes of values, logarithmically. */
   constructor(
     private readonly title: string,
     private readonly colour: string,
     private readonly isPowers: boolean,
   ) {
-    this.picture.decoding = 'sync'; // the one before stays until then
+    this.picture.decoding = 'sync'; // so that the previous picture stays until this one is decoded
     this.figure = create('figure', '', this.picture, this.words);
   }
 
   add(column: Column): void {
     if (this.looks++ % this.stride !== 0) return;
-    // After a rewind, what was the future is no more.
+    // After a rewind, later columns are no longer valid.
     while ((this.columns.at(-1)?.step ?? -1) >= column.step) this.columns.pop();
     this.columns.push(column);
     if (this.columns.length === COLUMNS) {
@@ -48,7 +48,7 @@ export class Heat {
     this.isNews = true;
   }
 
-  /** The figures, for a file. */
+  /** The columns, to be saved in a file. */
   get table(): Column[] {
     return this.columns;
   }
@@ -78,7 +78,7 @@ export class Heat {
     this.say(low, high);
   }
 
-  /** Of the axis: all that was ever there. */
+  /** The ends of the axis, which includes all columns. */
   private ends(): [number, number] {
     if (!this.isPowers) {
       const range = Math.max(...this.columns.map((each) => each.range));

@@ -1,4 +1,4 @@
-// Layers over time: weights, gradients and activations as histograms, with badges, and what stands out in words.
+// Layers over time: histograms of weights, gradients and activations, with badges and a summary of what is unusual.
 
 import type { ActivationReport, LayerReport, LayersReport } from '../state/inside.ts';
 import { create, PAINT_MS, setText, spaced } from '../views/dom.ts';
@@ -56,7 +56,7 @@ export class LayersView {
   });
 
   constructor() {
-    const news = create('div', '', this.findings); // a list that is news is no list any more
+    const news = create('div', '', this.findings); // the list itself cannot have the role status and stay a list
     news.setAttribute('role', 'status');
     const { layers, activations } = this.lists;
     layers.dataset.testid = 'inside-layer-rows';
@@ -104,14 +104,14 @@ export class LayersView {
     this.element.dataset.step = String(step);
   }
 
-  /** A list is written anew where it says something else. */
+  /** Writes the findings, if they have changed. */
   private say(found: readonly Finding[]): void {
     const items = found.length === 0 ? [create('li', 'good', NOTHING)] : found.map(({ why }) => create('li', '', why));
     const said = (list: readonly Element[]): string => list.map(({ textContent }) => textContent).join('\n');
     if (said(items) !== said([...this.findings.children])) this.findings.replaceChildren(...items);
   }
 
-  /** All of the last look, and the histograms over time. */
+  /** The last look, and the histograms over time. */
   get figures(): unknown {
     const over = [...this.rows].map(([name, { heats }]) => ({ name, histograms: heats.map(({ table }) => table.map(({ counts, ...rest }) => ({ ...rest, counts: [...counts] }))) }));
     return { last: this.last, over };

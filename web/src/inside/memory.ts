@@ -1,4 +1,4 @@
-// The memory of training over time: what is in use between steps, and the most that there ever was.
+// The memory of training over time: what is in use between steps, and the peak.
 
 import type { Progress } from '../state/protocol.ts';
 import { Chart } from '../views/chart.ts';
@@ -41,7 +41,7 @@ export class MemoryView {
 
   progress({ step, bytesInUse, bytesPeak, tensors, bytesSteady }: Progress): void {
     const [steps, peak, used] = this.columns;
-    // After a rewind steps are those of before.
+    // After a rewind, steps repeat: later entries are removed.
     while ((steps.at(-1) ?? -1) >= step) for (const column of this.columns) column.pop();
     steps.push(step);
     peak.push(bytesPeak / MEGABYTE);

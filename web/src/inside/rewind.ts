@@ -1,4 +1,4 @@
-// States that are kept of a training, to go back to; and the same way once more, compared with the first time bit by bit.
+// The states that a training keeps, to go back to; also replays the steps from there, and compares the results bit by bit.
 
 import type { KeptReport } from '../state/inside.ts';
 import { create, setText } from '../views/dom.ts';

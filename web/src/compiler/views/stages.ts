@@ -1,5 +1,5 @@
-// The stages of a compilation in a row, and the graph before and after the chosen one, by nodes or by
-// kernels, as a picture or as text.
+// The stages of a compilation as a row of buttons, and the graph before and after the chosen one, by nodes or kernels, as a
+// picture or text.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, count, plural } from '../../views/format.ts';
@@ -16,13 +16,13 @@ import type { CodeView } from './code-view.ts';
 import { DiffView } from './diff-view.ts';
 import { RewritesView } from './rewrites.ts';
 
-/** From here on a picture by kernels is the better first look. */
+/** From this many nodes on, the first picture is by kernels. */
 const MANY_NODES = 120;
 
-/** A layout that takes less time is not announced: a notice that flashes is worse than none. */
+/** Faster layouts are not announced, because a flashing notice is worse than none. */
 const ANNOUNCE_MS = 200;
 
-/** The passes among the stages: what lies before them is how the program was written. */
+/** The stages that are passes. The stages before them show how the program was written. */
 const passesOf = (stages: readonly Stage[]): string[] =>
   stages.map(({ name }) => name).filter((name) => !['trace', 'inline', 'expand', 'prepare', GROUPS].includes(name));
 
@@ -34,7 +34,7 @@ export class StagesView {
   private chosen = '';
   private readonly changes = new Map<number, Change>();
   private scenes = new Map<string, Scene>();
-  /** The newest drawing that was asked for. */
+  /** The number of the newest drawing; older ones are dropped. */
   private turn = 0;
   private shown: Scene | null = null;
   private readonly layouter = new Layouter();
@@ -46,19 +46,19 @@ export class StagesView {
     this.grainChosen = true;
     void this.draw();
   });
-  /** False while the number of nodes decides. */
+  /** false: the number of nodes decides whether to draw nodes or kernels. */
   private grainChosen = false;
   private readonly form = new Choice('show-graph', () => void this.draw());
   private readonly canvas: GraphCanvas;
   private readonly diff = new DiffView(element('stage-diff'));
   private readonly rewrites = new RewritesView((rewrite) => this.lightRewrite(rewrite !== null));
-  /** Per report and pass, how many kernels there are if compiling ends behind it. */
+  /** For each pass, how many kernels there are if compilation ends after it. */
   private readonly kernelsBehind = new Map<string, Promise<number>>();
 
   constructor(
     private readonly text: CodeView,
     private readonly selection: Selection,
-    /** Compiles with the passes behind one switched off: how many kernels there are. */
+    /** Compiles without the passes after the given one; returns the number of kernels. */
     private readonly countKernels: (pass: string) => Promise<number>,
   ) {
     this.canvas = new GraphCanvas(element<HTMLCanvasElement>('graph'), {
@@ -131,7 +131,7 @@ export class StagesView {
     this.list.querySelectorAll('button')[this.place]?.focus();
   }
 
-  /** What follows from the choices: the stage that is drawn, and its drawing. */
+  /** The stage to draw by the user's choices, and its drawing. */
   private drawing(i: number): { stage: Stage; drawing: Drawing; key: string } {
     const report = this.report as Report;
     const change = this.change(i);
@@ -204,11 +204,11 @@ export class StagesView {
       if (this.report?.stages === stages && this.place === i)
         setText(element('stage-note'), `${this.note(i, change)} ${count(before)} → ${plural(after, 'kernel')} if compiling ended here.`);
     } catch {
-      // The note stays without it.
+      // The note stays as it was.
     }
   }
 
-  /** Shows the value of a rewrite: what stood before or what stands there now, as the picture has it. */
+  /** Highlights the value of a rewrite: the old or the new one, depending on which graph is shown. */
   private lightRewrite(isOne: boolean): void {
     if (isOne && this.form.value !== 'show-graph') {
       this.form.value = 'show-graph';
@@ -238,7 +238,7 @@ export class StagesView {
     const stopSaying = this.sayPlacing(drawing.boxes.length);
     try {
       const placed = await this.layouter.place(drawing);
-      // A report that has come in the meantime has other scenes.
+      // If another report has come meanwhile, its scenes are others.
       if (placed !== null && scenes === this.scenes) scenes.set(key, placed);
       if (turn !== this.turn) return;
       if (placed === null) this.refuse('No picture: cancelled.');
@@ -250,7 +250,7 @@ export class StagesView {
     }
   }
 
-  /** Says what takes long, once it does. */
+  /** Announces the layout if it takes long. Returns a function that ends the announcements. */
   private sayPlacing(boxes: number): () => void {
     const begin = performance.now();
     const timer = setInterval(() => {
@@ -312,7 +312,7 @@ export class StagesView {
     this.selection.choose(node === null ? { what: 'kernel', kernel: id } : { what: 'node', node });
   }
 
-  /** Shows what belongs to the selection, in the picture or in the text. */
+  /** Highlights what belongs to the selection, in the picture or the text. */
   private light(lit: Lit | null, mayMove: boolean): void {
     if (this.report === null || element('view-stages').hidden) return;
     if (this.form.value === 'show-text') return this.text.light(lit === null ? new Set() : this.litLines(lit));
@@ -321,12 +321,12 @@ export class StagesView {
       Number(node === null ? lit.kernels.has(id) : lit.has(node)),
     );
     element('graph').dataset.lit = String(boxes?.reduce((sum, each) => sum + each, 0) ?? 0);
-    // What was chosen here is in sight already.
+    // What was chosen in the graph is visible already.
     const isOwn = lit?.chosen.what === 'node' || lit === null;
     this.canvas.light(boxes, mayMove && !isOwn);
   }
 
-  /** The lines of a stage's text that tell of lit nodes: "%3 = ...". */
+  /** The lines of a stage's text that define highlighted nodes: "%3 = ...". */
   private litLines(lit: Lit): Set<number> {
     const { stage } = this.drawing(this.place);
     const nodes = new Set(stage.nodes.filter((node) => lit.has(node)).map(({ id }) => id));
@@ -338,7 +338,7 @@ export class StagesView {
     return lines;
   }
 
-  /** It has come into sight. */
+  /** Called when the view is shown. */
   opened(): void {
     this.light(this.selection.lit, true);
   }

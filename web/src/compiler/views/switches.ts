@@ -1,11 +1,11 @@
-// What can be switched, and what each switch is worth: a row per pass, and four for the engine.
+// The switches, and the measured effect of each: a row per pass, and some for the engine.
 
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { bytes, count, significant } from '../../views/format.ts';
 import type { Effect, Setting } from '../experiment.ts';
 import type { Engine, Further, Opened } from '../protocol.ts';
 
-/** The bars end at this ratio on either side. */
+/** The largest ratio that bars show, in either direction. */
 const BAR_END = 4;
 
 export const FIRST_ENGINE: Engine = { threads: 0, jit: true, relaxedSimd: true, device: false };
@@ -18,9 +18,9 @@ interface Row {
   ratio: HTMLElement;
   bar: HTMLElement;
   compile: HTMLElement;
-  /** Both sides in numbers. */
+  /** The figures of both settings. */
   detail: HTMLElement;
-  /** The settings with this switch on and off, everything else as it is. */
+  /** The settings with this switch on or off, everything else unchanged. */
   with(on: boolean): Setting;
 }
 
@@ -43,7 +43,7 @@ export class Switches {
     return this.setting;
   }
 
-  /** The rows that this version of the engine has; switches that it cannot offer say why. */
+  /** Makes the rows for what this engine offers. Switches that it cannot offer say why. */
   show(opened: Opened): void {
     if (this.rows.size > 0) return;
     const engine = (change: Partial<Engine>): Setting => ({
@@ -84,8 +84,7 @@ export class Switches {
       false,
     );
     const isFusion = (name: string): boolean => name === 'fuse';
-    // JIT is a switch of the engine here, and Winograd is off at first; fusion is what most passes are for, so it stands
-    // before them.
+    // JIT is a switch of the engine here, and Winograd is off at first. Fusion comes first, because most passes exist for it.
     const passes = opened.passes.filter((name) => name !== 'jit' && name !== WINOGRAD);
     for (const pass of [...passes.filter(isFusion), ...passes.filter((name) => !isFusion(name))]) {
       const title = isFusion(pass) ? 'fusion' : pass;
@@ -96,8 +95,8 @@ export class Switches {
     }
   }
 
-  /** The switches that can be flipped, each with both of its settings; the graphics processor only where it is on, as it may
-   *  not be there. */
+  /** The switches to be measured, each with both settings. The graphics processor is only measured if it is on, because
+   *  there may be none. */
   comparisons(): Comparison[] {
     return [...this.rows].flatMap(([name, row]) =>
       row.box.disabled || (name === DEVICE && !row.box.checked)
@@ -106,7 +105,7 @@ export class Switches {
     );
   }
 
-  /** There is no graphics processor, though the browser could have one. */
+  /** Switches the graphics processor off if there is none, although the browser could have one. */
   refuseDevice(reason: string): void {
     this.setting = { ...this.setting, engine: { ...this.setting.engine, device: false } };
     const row = this.rows.get(DEVICE);
@@ -128,7 +127,7 @@ export class Switches {
   setEffect({ name, on }: Comparison, effect: Effect): void {
     const row = this.rows.get(name);
     if (row === undefined) return;
-    // Always time without the switch over time with it.
+    // The ratio is always the time without the switch over the time with it.
     const gain = (ratio: number): number => (on ? ratio : 1 / ratio);
     const run = gain(effect.run);
     setValue(row.ratio, `× ${run.toFixed(2)} ± ${(gain(effect.run) * (effect.spread / effect.run) / 2).toFixed(2)}`, run);
@@ -139,7 +138,7 @@ export class Switches {
     row.bar.classList.toggle('loss', length < 0);
   }
 
-  /** What changes without the switch. */
+  /** Shows the figures without the switch and with it. */
   private tell(detail: HTMLElement, { figures, runMs }: Effect, on: boolean): void {
     const [was, is] = on ? figures : [figures[1], figures[0]];
     const [before, after] = on ? runMs : [runMs[1], runMs[0]];

@@ -1,5 +1,5 @@
-// Where the time goes: the program runs a few times under the profiler; lanes of all threads, what bounds it in words, a flame
-// view and a roofline. Everything is linked to the selection.
+// Shows where the time goes. The program runs a few times under the profiler; shown are the lanes of all threads, the bounds in
+// words, a flame graph and a roofline, all linked to the selection.
 
 import { boundOf, report as reportOf, type Change, type ProfileReport, type Roof } from 'sinter/report';
 import { create, element, setText } from '../../views/dom.ts';
@@ -16,13 +16,13 @@ import { flame } from '../timeline/flame.ts';
 import { roofline, type Point } from '../timeline/roofline.ts';
 import { GAPS, Lanes, type Found } from '../timeline/slices.ts';
 
-/** So many runs are recorded: enough to see how they differ. */
+/** The number of recorded runs: enough to see how they differ. */
 const RUNS = 20;
 
 const mean = (times: readonly number[]): number => times.reduce((sum, each) => sum + each, 0) / (times.length || 1);
 
-/** The mean of the middle half: a busy machine holds single runs up. Of what is short for the page's clock most times are 0,
- *  and the mean of all says more. */
+/** The mean of the middle half, because a busy machine delays single runs. If times are so short for the page's clock that
+ *  most are 0, the mean of all says more. */
 function usual(times: readonly number[]): number {
   const quarter = times.length >> 2;
   const middle = [...times].sort((a, b) => a - b).slice(quarter, times.length - quarter);
@@ -31,11 +31,11 @@ function usual(times: readonly number[]): number {
 
 export interface TimeOf {
   lab(): Lab;
-  /** The program and the switches as they are. */
+  /** Profiles the program with the current switches. */
   profile(runs: number): Promise<Profiled>;
-  /** Something is about to be timed. */
+  /** Called before a measurement. */
   quiet(): void;
-  /** Measures a change: the median of the times with it over those without. */
+  /** Measures a change: the median of the times with it divided by those without. */
   measure(change: Change): Promise<number>;
 }
 
@@ -43,7 +43,7 @@ export class TimeView {
   private report: Report | null = null;
   private lanes: Lanes | null = null;
   private roof: Roof | null = null;
-  /** Of another engine, the machine's roof is another one. */
+  /** The lab whose roof this is: another engine has another roof. */
   private roofOf: Lab | null = null;
   private busy = false;
   private readonly canvas: TimelineCanvas;
@@ -72,7 +72,7 @@ export class TimeView {
     new ResizeObserver(() => this.drawRoofline()).observe(this.roofline);
   }
 
-  /** A program has been compiled: the times are those of another one. */
+  /** Called after a program is compiled. The recorded times belong to another program now. */
   show(report: Report): void {
     this.report = report;
     this.lanes = null;
@@ -126,13 +126,12 @@ export class TimeView {
     this.light(this.selection.lit?.kernels ?? null);
   }
 
-  /** Per kernel of the program its time in a run, from the first thread's begin to the last one's end: that of usual
-   *  runs. */
+  /** For each kernel of the program its time in a usual run, from the first thread's begin to the last one's end. */
   private msOfKernels(data: Profiled): number[] {
     return this.usualTimes(data).kernels;
   }
 
-  /** The same, and of each run what was outside of kernels, and what lay between it and the next. */
+  /** The same, and for a usual run the time outside kernels, and the time until the next run. */
   private usualTimes({ begin, end, runs }: Profiled): { kernels: number[]; dispatch: number; host: number } {
     const { kernels } = this.report as Report;
     const found: number[][] = kernels.map(() => []);
@@ -172,14 +171,14 @@ export class TimeView {
       return [{ ...row, calls: 1, ms: ms[id], flops, bytes: moved, gflops: flops / ms[id] / 1e6, gbps: moved / ms[id] / 1e6 }];
     });
     const known = new Set(rows.map(({ name, kind }) => `${kind} ${name}`));
-    // What loops run in their rounds.
+    // Kernels that loops run in their rounds.
     for (const row of data.kernels) if (!known.has(`${row.kind} ${row.name}`)) rows.push({ ...row, ms: row.ms / runs, calls: row.calls / runs });
     const workers = data.workers.map((worker) => ({ ...worker, gaps: { waiting: worker.gaps.waiting / runs, dispatch, compile: 0, host } }));
     const totalMs = rows.reduce((sum, row) => sum + row.ms, dispatch + host);
     return { totalMs, kernels: rows, workers } as unknown as Parameters<typeof reportOf>[0];
   }
 
-  /** The kernel of a slice; null: it is inside of a loop. */
+  /** The kernel of a slice; null if it is inside a loop. */
   private kernelOf(slice: number): Kernel | null {
     const { step, kernel, kernels } = (this.lanes as Lanes).data;
     const found = this.report?.kernels[step[slice]];
@@ -255,7 +254,7 @@ export class TimeView {
     download(form === 'chrome' ? 'sinter-trace.json' : 'sinter.speedscope.json', 'application/json', text);
   }
 
-  /** The run that is chosen, or all of them. */
+  /** Writes the tracks of the chosen run, or of all runs. */
   private writeTracks(): void {
     if (this.lanes === null) return;
     const { data } = this.lanes;
@@ -275,7 +274,7 @@ export class TimeView {
     setText(element('time-details'), found === null ? '' : this.sentences(found).join(' · '));
   }
 
-  /** What there is to say about a slice or a gap. */
+  /** Describes a slice or a gap. */
   private sentences(found: Found): string[] {
     const lanes = this.lanes as Lanes;
     const took = `${significant(1000 * (found.end - found.begin))} µs`;
@@ -296,7 +295,7 @@ export class TimeView {
     ].filter(Boolean);
   }
 
-  /** What the kernel writes. */
+  /** The types of what a kernel writes. */
   private shapes({ writes }: Kernel): string {
     const blocks = (this.report as Report).memory.blocks.filter(({ value }) => writes.includes(value));
     return blocks.map(({ dtype, shape }) => `${dtype}(${shape.join(', ')})`).join(', ');

@@ -1,6 +1,6 @@
-// What tuning tried on this machine: each choice against the best form of then, with the times of both, and what was kept.
-// The program is tuned here on request, some hundreds of runs in the lab's worker; a program that was tuned before is shown
-// as the form that was found.
+// What tuning tried on this machine: each choice against the best form at that time, with both times, and what was kept. The
+// program is tuned on request, with some hundreds of runs in the lab's worker. A program that was tuned before is shown in its
+// tuned form.
 
 import type { Tuning, Trial } from 'sinter';
 import { create, element, setText } from '../../views/dom.ts';
@@ -8,12 +8,12 @@ import { count, plural, short, significant } from '../../views/format.ts';
 import { isForDevice, type Report } from '../report.ts';
 
 export interface Tunable {
-  /** Begins to tune the program as it is, then goes on: runs for a moment, and what has been tried so far. */
+  /** Begins to tune the program, or continues: runs for a moment, and returns what has been tried so far. */
   begin(): Promise<Tuning>;
   goOn(): Promise<Tuning>;
-  /** It is tuned: the form that was found is to be shown. */
+  /** Called when tuning is done: the tuned form should be shown. */
   end(): void;
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
 }
 
@@ -36,7 +36,7 @@ function row(trial: Trial): HTMLElement {
   return made;
 }
 
-/** What was run, what is kept first; behind it how many made no difference to the kernels. */
+/** A row for each choice that was run, kept ones first; then a row that says how many made no difference to the kernels. */
 function rows(trials: readonly Trial[]): HTMLElement[] {
   const others = trials.filter(({ outcome }) => outcome === 'same').length;
   const made = trials.filter(({ outcome }) => outcome !== 'same').sort((a, b) => Number(b.chosen) - Number(a.chosen)).map(row);
@@ -46,7 +46,7 @@ function rows(trials: readonly Trial[]): HTMLElement[] {
   return [...made, create('tr', '', cell)];
 }
 
-/** In words: what is kept, and what that brought. */
+/** Says what is kept, and the gain. */
 function words({ done, ms, plainMs, trials }: Tuning): string {
   if (!done) return `Trying: ${plural(trials.length, 'choice')} so far. Every form has the same bits.`;
   const kept = trials.filter(({ chosen }) => chosen);
@@ -71,7 +71,7 @@ export class TuningView {
     });
   }
 
-  /** A program has been compiled. */
+  /** Called after a program is compiled. */
   show(report: Report): void {
     this.report = report;
     this.isOn = false;

@@ -1,10 +1,10 @@
-// The worker's end: calls the method that a message names and sends what it returns or throws.
+// The worker's end: calls the method that a message names, and sends back what it returns or throws.
 
 import type { Answer, Problem } from '../protocol.ts';
 
 type Method = (...args: never[]) => unknown;
 
-/** Methods are called one after the other, in the order in which they were asked for. */
+/** Methods run one after the other, in the order of the questions. */
 export function answer<M>(
   methods: { [K in keyof M]: Method },
   describe: (error: unknown) => Problem,

@@ -1,4 +1,4 @@
-// The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
+// The lab: one core with the requested configuration. It compiles programs, shows the results and times them.
 
 import * as sn from 'sinter';
 import type { Engine, Figures, Further, LabMethods, Loading, Opened, PassesOff, Patience, Problem, Profiled, Sample } from '../protocol.ts';
@@ -12,13 +12,13 @@ import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 import { TuningRuns } from './tuning.ts';
 
-/** A program that has been traced does not go round for ever: what is left is the compiler's. */
+/** Once tracing is done the program is not endless; the rest is the compiler's work. */
 const TRACED: Patience = { limitMs: 60_000, hint: 'The program is traced, and has too many ops to be compiled in this time. As sn.scan, a loop of many rounds is one op.' };
 
 let timing: Timing | null = null;
 let tuningRuns: TuningRuns | null = null;
 let inspection: sn.Inspection | null = null;
-/** Its text, and how it was compiled. */
+/** The text of the inspected program, and its compile options. */
 let inspectedOf: sn.CompileOptions & { source: string } = { source: '' };
 /** What programs are compiled for. */
 let target: sn.DeviceName = 'cpu';
@@ -26,7 +26,7 @@ let target: sn.DeviceName = 'cpu';
 async function open({ threads, jit, relaxedSimd, device }: Engine): Promise<Opened> {
   const asked = device ? await graphicsDevice() : undefined;
   await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd, device: asked });
-  await sn.tuned.load().catch(() => undefined); // of earlier visits, where there is any
+  await sn.tuned.load().catch(() => undefined); // of earlier visits, if there are any
   const { reasons, isa, device: found, ...on } = sn.info();
   target = found === null ? 'cpu' : 'webgpu';
   return {
@@ -44,7 +44,7 @@ function options(off: PassesOff, further: Further = {}): sn.CompileOptions {
   return { ...further, device: target, passes: Object.fromEntries(off.map((name) => [name, false])) };
 }
 
-/** Only what can be posted, and only those stages whose nodes are values. */
+/** The parts of an inspection that can be posted, with only those stages whose nodes are values. */
 function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, stages, calls, ...rest }: sn.Inspection): Report {
   const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
   return {
@@ -55,7 +55,7 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
   };
 }
 
-/** The program, which says when it has been traced. */
+/** The program, which posts a message once it is traced. */
 async function patiently(source: string): ReturnType<typeof toLookAt> {
   const { program, inputs } = await toLookAt(source);
   const traced = (...args: unknown[]): unknown => {
@@ -67,7 +67,7 @@ async function patiently(source: string): ReturnType<typeof toLookAt> {
 }
 
 async function inspect(source: string, off: PassesOff, further?: Further): Promise<Report> {
-  // Another plan of the program is looked at beside it.
+  // A plan with another memory budget is shown beside the inspection, and does not replace it.
   const isBeside = further?.memoryBudget !== undefined;
   if (!isBeside) {
     inspection?.dispose();
@@ -118,7 +118,7 @@ const wgsl = (kernel: number): string => inspected().kernels[kernel].wgsl();
 
 const c = (): string => inspected().cSource();
 
-/** What is written has the names of the parameters, so it is made of the program itself. */
+/** The text uses the names of parameters, so it is made from the program itself, without the wrapper. */
 async function js(): Promise<string> {
   await import('sinter/source');
   const { source, ...rest } = inspectedOf;
@@ -157,7 +157,7 @@ function tuneOn(): Promise<sn.Tuning> {
 const sample = (): Promise<Sample> => prepared().sample();
 const figures = (): Figures => prepared().figures();
 const profile = (source: string, off: PassesOff, further: Further, runs: number): Promise<Profiled> =>
-  // The form that is shown: one that was found by tuning, if any.
+  // Profiles the form that is shown: the tuned one, if there is one.
   profileOf(source, { ...options(off, further), tune: (inspection?.tuning ?? null) !== null }, runs);
 
 watchLoading((received, total) => self.postMessage({ received, total } satisfies Loading));

@@ -1,18 +1,18 @@
-// Places the nodes of a graph in layers, from inputs to results. In a worker, because a large graph
-// takes seconds; the page ends the worker to cancel.
+// Places the nodes of a graph in layers, from inputs to results. It runs in a worker, because a large graph takes seconds; the
+// page ends the worker to cancel.
 //
-// A far line costs a helper node in every layer on its way, and pushes everything there aside. So far
-// lines are left out of the layout and drawn straight, except for the nearest one of each node on either
-// side, which keeps every node below what it reads.
+// A line across many layers (far) needs a helper node in each of them, and pushes everything there aside. So far lines are not
+// part of the layout and are drawn straight; only the nearest line on either side of each node always is, which keeps every
+// node below what it reads.
 
 import { graphlib, layout as place } from '@dagrejs/dagre';
 import type { Layout, LayoutMethods, LayoutRequest } from '../protocol.ts';
 import { answer } from './answer.ts';
 import { layersOf, swiftLayout } from './swift-layout.ts';
 
-/** A line across more layers than this is far. */
+/** Lines across more layers than this are far. */
 const FAR = 6;
-/** dagre's time grows with the square of the boxes, and these take it a second. */
+/** The most boxes for dagre, whose time grows with their square: this many take it a second. */
 const MANY = 400;
 
 interface Point {
@@ -20,7 +20,7 @@ interface Point {
   y: number;
 }
 
-/** Which edges shape the layout; the others are far. */
+/** Which edges are part of the layout; the others are far. */
 function near(count: number, edges: Uint32Array): boolean[] {
   const layer = layersOf(count, edges);
   const span = (e: number): number => layer[edges[2 * e + 1]] - layer[edges[2 * e]];

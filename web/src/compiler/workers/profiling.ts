@@ -1,4 +1,4 @@
-// What the kernels of a program do while it runs a few times: the profile as plain data, and as files of other viewers.
+// Profiles the kernels of a program while it runs a few times: as plain data, and as files for other viewers.
 
 import * as sn from 'sinter';
 import { toSpeedscope } from 'sinter/report';
@@ -8,7 +8,7 @@ import { SourceError } from './source.ts';
 
 const MAX_SPANS = 400_000;
 const WARM_UP_MS = 200;
-/** Too much for any cache. */
+/** Number of elements: more than any cache holds. */
 const LARGE = 1 << 23;
 const ROUNDS = 6;
 
@@ -60,11 +60,11 @@ function profiled(): sn.Profile {
   return last;
 }
 
-/** The last profile, for chrome://tracing and for speedscope.app. */
+/** The last profile as a file for chrome://tracing or speedscope.app. */
 export const traceFile = (form: 'chrome' | 'speedscope'): string =>
   JSON.stringify(form === 'chrome' ? profiled().toChromeTrace() : toSpeedscope(profiled()));
 
-/** Bytes through memory in GB/s, of all threads: the best of a few rounds. */
+/** Memory bandwidth of all threads in GB/s: the best of a few rounds. */
 export function bandwidth(): number {
   const scale = sn.jit((x: sn.Tensor) => x.mul(1.5));
   const x = sn.ones([LARGE]);

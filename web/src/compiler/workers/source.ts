@@ -1,18 +1,18 @@
-// What went wrong in a program that a visitor wrote, and where in its text. program/workers/evaluate.ts runs it.
+// Describes errors in a program that a user wrote, with their places in its text. program/workers/evaluate.ts runs it.
 
 import type { SourcePlace } from 'sinter';
 import type { Problem } from '../protocol.ts';
 
-/** The name under which engines report places in the text. */
+/** The file name under which engines report places in the text. */
 export const FILE = 'program.js';
-/** Lines that `new Function` puts before the text. */
+/** The number of lines that `new Function` puts before the text. */
 const LINES_BEFORE = 2;
 
 export class SourceError extends Error {
   override readonly name: string = 'ProgramError';
 }
 
-/** The text is no program at all; where that shows. */
+/** The text cannot be parsed; with the place of the error. */
 export class ParseError extends SourceError {
   override readonly name = 'SyntaxError';
 
@@ -25,7 +25,7 @@ export class ParseError extends SourceError {
   }
 }
 
-/** Where in the text an error arose: the innermost place of its stack that lies in it. */
+/** The place in the text of the innermost stack frame that lies in it; null if there is none. */
 function place(stack: string): { line: number; column: number } | null {
   const found = /program\.js(?: line \d+ > Function)?:(\d+):(\d+)/.exec(stack);
   if (found === null) return null;
@@ -34,7 +34,7 @@ function place(stack: string): { line: number; column: number } | null {
   return line >= 1 ? { line, column: Math.max(1, column) } : null;
 }
 
-/** The lines of the text among places, each once. */
+/** The line numbers in the text that occur among places, each once. */
 export function linesIn(places: readonly SourcePlace[]): number[] {
   const lines = places.flatMap(({ file, line }) => (file === FILE ? [line - LINES_BEFORE] : []));
   return [...new Set(lines)];

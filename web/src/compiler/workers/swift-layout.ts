@@ -1,16 +1,16 @@
-// A layout in time linear in the lines, for graphs that dagre takes minutes for: each node in the layer below all that it
-// reads, layers put in order by the mean place of their neighbours, down and up again, rows centred. Lines are drawn
-// straight from box to box: no helper nodes.
+// A layout in time linear in the lines, for graphs that dagre takes minutes for. Each node is in the layer below everything it
+// reads. Layers are ordered by the mean position of their neighbours, in sweeps down and up, and rows are centred. Lines are
+// straight from box to box, without helper nodes.
 
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
 const GAP = 16;
 const BETWEEN = 34;
 const SWEEPS = 6;
-/** More boxes of a layer than this stand in further rows. */
+/** The most boxes in a row; a layer with more has several rows. */
 const MOST_IN_ROW = 60;
 
-/** The layer of every node: below all that it reads. Nodes come after what they read. */
+/** The layer of each node: below everything it reads. Nodes must come after what they read. */
 export function layersOf(count: number, edges: Uint32Array): Uint32Array {
   const layer = new Uint32Array(count);
   const order = Array.from({ length: edges.length / 2 }, (_, e) => e);
@@ -22,7 +22,7 @@ export function layersOf(count: number, edges: Uint32Array): Uint32Array {
 function rowsOf({ widths, edges }: LayoutRequest): number[][] {
   const layer = layersOf(widths.length, edges);
   const layers: number[][] = [];
-  // What reads nothing stands right above its first reader, not at the top.
+  // Nodes without inputs are directly above their first reader instead of at the top.
   for (let e = edges.length - 2; e >= 0; e -= 2) if (layer[edges[e]] === 0) layer[edges[e]] = Math.max(0, layer[edges[e + 1]] - 1);
   layer.forEach((at, node) => (layers[at] ??= []).push(node));
   return layers.flatMap((nodes) =>
@@ -30,7 +30,7 @@ function rowsOf({ widths, edges }: LayoutRequest): number[][] {
   );
 }
 
-/** Places the nodes of a row side by side, in order, around x = 0. */
+/** Places the nodes of a row side by side, in order, centred at x = 0; returns the row's width. */
 function spread(row: readonly number[], widths: Float32Array, x: Float32Array): number {
   const width = row.reduce((sum, node) => sum + widths[node] + GAP, -GAP);
   let at = -width / 2;

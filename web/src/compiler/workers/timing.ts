@@ -1,5 +1,5 @@
-// Times the compilation of a program, and one call. Samples are short, so that two workers can take turns,
-// and whatever else the machine does affects both. A call on the graphics processor ends when a value of it can be read.
+// Times the compilation of a program, and a call. Samples are short, so that two workers can take turns and other load on the
+// machine affects both. A call on the graphics processor ends when a value of it can be read.
 
 import * as sn from 'sinter';
 import type { Figures, Sample } from '../protocol.ts';
@@ -9,9 +9,9 @@ export interface Source {
   inputs: unknown[];
 }
 
-/** A sample of calls takes about this long. */
+/** The approximate duration of a sample of calls. */
 const SAMPLE_MS = 12;
-/** Engines compile a second time what runs often; a side that is warmer than the other would win. */
+/** The warm-up: engines compile code a second time once it runs often, and a side that is warmer would win. */
 const WARM_UP_MS = 300;
 const WARM_UP_CALLS = 3;
 
@@ -30,7 +30,7 @@ export class Timing {
     this.inputs = device === 'webgpu' ? (sn.tree.map((t) => (t as sn.Tensor).to(device), source.inputs) as unknown[]) : source.inputs;
   }
 
-  /** Lets the engine settle on its code; returns the time of one call, ms. */
+  /** Lets the engine settle on its code; returns the time of one call, in ms. */
   async warmUp(): Promise<number> {
     const begin = performance.now();
     let calls = 0;
@@ -59,7 +59,7 @@ export class Timing {
     sn.dispose([this.source.inputs, this.inputs]);
   }
 
-  /** ms per call */
+  /** Runs so many calls; returns the ms per call. */
   private async calls(count: number): Promise<number> {
     const begin = performance.now();
     for (let i = 0; i < count; i++) {
@@ -70,7 +70,7 @@ export class Timing {
     return (performance.now() - begin) / count;
   }
 
-  /** The CPU has done its work when a call returns; of another device the smallest result is waited for. */
+  /** Waits for the result. On the CPU a call returns when it is done; on another device the smallest result is awaited. */
   private async settle(made: unknown): Promise<void> {
     if (this.options.device !== 'webgpu') return;
     const [smallest] = (sn.tree.leaves(made) as sn.Tensor[]).sort((a, b) => a.size - b.size);
@@ -78,8 +78,8 @@ export class Timing {
   }
 
   /**
-   * From trace to program; nothing is run. Equal graphs share one program, so each time the graph gets one
-   * more result, a number that it has never had.
+   * The time from tracing to the program, in ms; nothing is run. Equal graphs share one program, so the graph gets an
+   * additional result each time, a number that it never had before.
    */
   private compile(): number {
     const mark = 0.5 + ++this.compiles * 2 ** -20;

@@ -1,9 +1,9 @@
-// Tunes a program by running it, a moment at a time, so that the page can show how far it is and stop it.
+// Tunes a program by running it, a moment at a time, so that the page can show the progress and stop it.
 
 import * as sn from 'sinter';
 import type { Source } from './timing.ts';
 
-/** The page asks again after so many milliseconds. */
+/** Milliseconds until the worker answers the page, which then asks again. */
 const MOMENT_MS = 150;
 
 export class TuningRuns {
@@ -16,7 +16,8 @@ export class TuningRuns {
     this.run = sn.jit(source.program, { ...options, tune: true });
   }
 
-  /** Runs for a moment: what has been tried so far. What was found is kept for the next visit, where the browser keeps files. */
+  /** Runs for a moment; returns what has been tried so far. The result is kept for the next visit, if the browser stores
+   *  files. */
   async goOn(): Promise<sn.Tuning> {
     const { inputs } = this.source;
     const end = performance.now() + MOMENT_MS;

@@ -1,6 +1,5 @@
-// The fitter: an equation's parameters from points of its solution. A search is one call of a compiled program: L-BFGS
-// in which each step solves the equation and goes back through the solver for the gradient; at the end the Hessian, and
-// the curves.
+// The fitter: finds an equation's parameters from points of its solution. A search is one call of a compiled program: L-BFGS,
+// each step of which solves the equation and differentiates back through the solver; at the end the Hessian and the curves.
 
 import * as sn from 'sinter';
 import 'sinter/source';
@@ -11,11 +10,11 @@ import type { Code, Curves, Fit, FitMethods, Search } from '../protocol.ts';
 import { SYSTEMS, type State } from './slopes.ts';
 import { spread } from './spread.ts';
 
-/** Engines compile a second time what runs often. */
+/** The warm-up: engines compile code a second time once it runs often. */
 const WARM_UP_MS = 100;
 const MOST_STEPS = 200;
 const TOLERANCE = 1e-7;
-/** A search from elsewhere is taken if it ends lower by more than rounding. */
+/** A search from another start is taken only if its loss is lower by this factor, which is more than rounding. */
 const LOWER = 0.99;
 
 type Tensors = { values: State; weights: State };
@@ -24,7 +23,7 @@ const f64 = (data: Float64Array): sn.Tensor => sn.tensor(data, { dtype: 'float64
 const pair = (data: Curves): State => [f64(data[0]), f64(data[1])];
 const read = (state: State): Curves => [state[0].dataSync() as Float64Array, state[1].dataSync() as Float64Array];
 
-/** What is compiled of one equation. */
+/** The compiled programs of one equation. */
 class Program {
   private readonly times: sn.Tensor;
   readonly curves = sn.jit((at: sn.Tensor) => this.solve(at));
@@ -56,7 +55,7 @@ class Program {
 
 const programs = new Map<EquationName, Program>();
 
-/** Not within a tidy: its times stay. */
+/** Must not be called within a tidy, which would dispose its tensor of times. */
 function programOf(name: EquationName): Program {
   const program = programs.get(name) ?? new Program(name);
   programs.set(name, program);
@@ -65,13 +64,13 @@ function programOf(name: EquationName): Program {
 
 let opened: Promise<unknown> | null = null;
 
-/** By the first question, whichever it is: a worker that stayed silent for too long is followed by another one. */
+/** Called by every question, since any may be the first after a worker was replaced. */
 async function openLibrary(): Promise<void> {
   opened ??= sn.init({ threads: 1 });
   try {
     await opened;
   } catch (error) {
-    opened = null; // the next question may find it
+    opened = null; // try again at the next question
     throw error;
   }
 }

@@ -1,9 +1,9 @@
-// The right-hand sides of the equations, and where they begin, of the values of the parameters.
+// The right-hand sides of the equations, and their initial states, as functions of the parameters.
 
 import * as sn from 'sinter';
 import type { EquationName } from '../equations.ts';
 
-/** The two variables that are seen; of an epidemic, who is neither infected nor recovered is susceptible. */
+/** The two observed variables. In an epidemic, those who are neither infected nor recovered are susceptible. */
 export type State = [sn.Tensor, sn.Tensor];
 
 export interface System {

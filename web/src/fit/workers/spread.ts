@@ -1,7 +1,7 @@
-// Standard errors of what was fitted: the square roots of the diagonal of s^2 H^-1, H being the Hessian of half the sum
-// of squares, and s^2 that sum over the degrees of freedom.
+// Standard errors of a fit: the square roots of the diagonal of s^2 H^-1, where H is the Hessian of half the sum of squares,
+// and s^2 is that sum divided by the degrees of freedom.
 
-/** The diagonal of a symmetric matrix's inverse; null unless it is positive definite. */
+/** The diagonal of the inverse of a symmetric matrix; null if the matrix is not positive definite. */
 function inverseDiagonal(matrix: Float64Array, n: number): Float64Array | null {
   // Cholesky: matrix = L L'.
   const l = new Float64Array(n * n);
@@ -12,7 +12,7 @@ function inverseDiagonal(matrix: Float64Array, n: number): Float64Array | null {
       if (i === j && !(sum > 1e-12 * matrix[i * n + i])) return null;
       l[i * n + j] = i === j ? Math.sqrt(sum) : sum / l[j * n + j];
     }
-  // Column by column of L^-1, whose squares add up along the rows of its transpose.
+  // Computes each column of L^-1; the sum of its squares is a diagonal element of the inverse.
   return Float64Array.from({ length: n }, (_, column) => {
     const x = new Float64Array(n);
     let total = 0;
@@ -26,11 +26,11 @@ function inverseDiagonal(matrix: Float64Array, n: number): Float64Array | null {
   });
 }
 
-/** Of a fit to `count` points, with the mean square `loss` and its Hessian. */
+/** Standard errors of a fit to `count` points, from the mean square `loss` and its Hessian; null if they are not determined. */
 export function spread(hessian: Float64Array, loss: number, count: number): Float64Array | null {
   const n = Math.round(Math.sqrt(hessian.length));
   if (count <= n || !Number.isFinite(loss)) return null;
   const diagonal = inverseDiagonal(hessian, n);
-  // Of half the sum of squares, the Hessian is count / 2 times that of the mean.
+  // The Hessian of half the sum of squares is count / 2 times that of the mean.
   return diagonal?.map((each) => Math.sqrt((2 * loss * each) / (count - n))) ?? null;
 }
