@@ -1,8 +1,8 @@
-// The page: every message of the trainer goes to the views that show it, and every action of the user
-// becomes a command. The two halves of the program meet only here.
+// The page: messages of the trainer go to the views that show them, and actions of the user become commands. The two halves of
+// the program meet only here.
 //
-// The views are made in several tasks, so that none blocks the page for long. Meanwhile nothing reaches them: the trainer
-// says nothing before it is asked (only that it cannot be loaded, which the first views show), and `main` is inert.
+// The views are created in several tasks, so that none blocks the page for long. Nothing reaches them meanwhile: the trainer
+// sends nothing before it is asked (except that it cannot be loaded, which the first views show), and `main` is inert.
 
 import './style/tokens.css';
 import './style/layout.css';
@@ -44,22 +44,22 @@ import { Tiles } from './views/tiles.ts';
 import { TrainedOnSwitch } from './views/trained-on.ts';
 import { WritingView } from './views/writing.ts';
 
-/** What the trainer does. */
+/** The state of the trainer. */
 let phase: Phase = 'loading';
-/** What it has, or is making. */
+/** The program that the trainer has, or is making. */
 let made: ProgramText | null = null;
 let opened = false;
-/** The graphics processor was lost, and all that lay there: what is made next is made by another worker, with another one. */
+/** The graphics processor was lost with everything on it: the next program is made by another worker, on a new device. */
 let isLost = false;
-/** A program whose state was loaded: it is there already when it is shown. */
+/** The name of a program whose state was loaded: it exists already when it is shown. */
 let loaded = '';
-/** What the page shows of the program that is trained. */
+/** What the page shows about the program that is trained. */
 let about: About | null = null;
 
 let sample: DigitSample | null = null;
 let lastEvaluation: Evaluation | null = null;
 
-await nextTask(); // what is imported has been evaluated, and the document parsed
+await nextTask(); // everything imported is evaluated, and the document is parsed
 const failureBar = new FailureBar();
 const controls = new Controls({
   start: () => trainer.send({ type: 'start' }),
@@ -142,16 +142,16 @@ const inside = new InsideSwitch(
 );
 
 const digitsShown = (): DigitSample | null => (about?.data === 'digits' ? sample : null);
-/** What is trained, for a comparison with another run. */
+/** The trained run, to compare with another one. */
 const run = (): RunOf => ({ name: made?.name ?? '', title: shown.entry.title, text: made?.text ?? '', settings: controls.settings });
 
-// Code that is loaded when it is needed, and could not be; whoever needs it tries again.
+// Code that is loaded on demand could not be loaded. It is requested again when it is next needed.
 addEventListener('vite:preloadError', ({ payload }) =>
   failureBar.show({ name: 'LoadError', message: `a part of the page could not be loaded: ${payload.message}`, hint: 'Try again.' }));
 
 const words = (): Words => WORDS[about?.data ?? 'own'];
 
-/** The next program is made by another worker. */
+/** Replaces the worker, so that another one makes the next program. */
 function renew(): void {
   trainer.renew();
   opened = isLost = false;
@@ -159,7 +159,7 @@ function renew(): void {
   controls.setPhase('loading');
 }
 
-/** Makes the shown program, unless it is the one that is there. */
+/** Makes the shown program, unless the trainer has it already. anew: makes it in any case. */
 function train(anew = false): void {
   const { program } = shown;
   if (program === null || (!anew && made?.text === program.text)) return;
@@ -179,7 +179,7 @@ function train(anew = false): void {
   opened = true;
 }
 
-/** The address says what is shown: a text in it, and settings, only as long as it is that program. */
+/** Writes the shown program to the address. A text or settings in it are removed, because they belong to another program. */
 function writeAddress(name: string): void {
   const query = new URLSearchParams(location.search);
   query.set('example', name);
@@ -218,9 +218,10 @@ function showEnded(): void {
 
 let digits: Promise<DigitCards> | null = null;
 
-/** Does something with the cards of digits, in the order in which it is asked; before the first digits there are none. */
+/** Calls act with the cards of digits, in the order of the calls; before the first digits there are none, and nothing
+ *  happens. */
 function withDigits(act: (cards: DigitCards) => void): void {
-  void digits?.then(act, () => undefined); // showDigits says why they could not be loaded
+  void digits?.then(act, () => undefined); // showDigits reports why they could not be loaded
 }
 
 function showDigits(shownSample: DigitSample): void {
@@ -232,7 +233,7 @@ function showDigits(shownSample: DigitSample): void {
   });
 }
 
-/** Another program, or the same from its beginning. */
+/** Called for another program, or for the same one from its beginning. */
 function clear(weights: number, step: number): void {
   const { chartLoss, chartTop, sample: tested } = words();
   lastEvaluation = null;
@@ -251,7 +252,7 @@ function clear(weights: number, step: number): void {
   traceButton.disabled = true;
 }
 
-/** The program of a loaded state: it is there already when it is shown. Only then does the page say that it is loaded. */
+/** Shows the program of a loaded state, which exists already. Only then does the page report that it is loaded. */
 async function showLoaded(name: string, settings: Settings, step: number): Promise<void> {
   if (shown.program?.name === name) shown.set(settings);
   else {
@@ -275,7 +276,7 @@ function adopt({ about: told, name, weights, settings, step, isLoaded }: Extract
   clear(weights, step);
 }
 
-/** A program that does not run, or settings that it refuses. */
+/** Shows that a program does not run, or refuses settings. */
 function showProblem({ problem, kept }: Extract<FromTrainer, { type: 'problem' }>): void {
   if (kept !== null) {
     shown.set(kept);
@@ -309,7 +310,7 @@ function showEvaluation(evaluation: Evaluation): void {
   if (predicted !== null) withDigits((cards) => cards.setPredictions(predicted));
 }
 
-/** Training stands where it stood at a step of before. */
+/** Training was set back to an earlier step. */
 function goBack(step: number, rate: number | null): void {
   history.cut(step);
   lossChart.draw();
@@ -437,7 +438,7 @@ bindKeys({
 });
 traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
 
-// ?example=cnn opens that one.
+// ?example=cnn opens the program cnn.
 const asked = new URLSearchParams(location.search).get('example') ?? FIRST;
 shown.subscribe((program, change) => {
   if (change === 'settings') return;
@@ -453,14 +454,14 @@ new Pictures();
 const share = new ShareBox({ place: () => places.current, weights: () => trainer.send({ type: 'weights' }), history, run });
 document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
 
-/** Shows the program in the address, if there is one; it waits for leave to run. */
+/** Shows the program in the address, if there is one. It waits for permission to run. */
 async function open(): Promise<boolean> {
   const given = await brought();
   if (given !== null) shown.bring({ ...given, isTrusted: false });
   return given !== null;
 }
 
-/** What the address asks for; what it says wrongly is said, and the page begins with a program of the list. */
+/** Shows what the address asks for. If the address is wrong, says so and begins with a program of the list. */
 async function begin(): Promise<void> {
   const name = entry(asked) === null ? FIRST : asked;
   const kept = window.history.state as ShownProgram | null;
@@ -477,11 +478,11 @@ async function begin(): Promise<void> {
   }
 }
 
-// A link to a program that is put into the address of this page loads no other page.
+// If a link with a program is entered in the address bar, the page is not loaded again.
 addEventListener('hashchange', ({ oldURL, newURL }) => {
   if (packedIn(newURL) !== packedIn(oldURL)) open().catch(sayOfAddress);
 });
-// A text that was changed outlives a reload of the page. Another visit to the same address has none of it.
+// A changed text survives a reload of the page, but not another visit to the same address.
 addEventListener('beforeunload', () => window.history.replaceState(shown.program?.isChanged === true ? shown.program : null, ''));
 await nextTask();
 void begin().finally(() => {

@@ -24,7 +24,7 @@ export interface Fit {
   at: Float64Array;
   /** The standard error of each coordinate; null if the points do not determine all of them. */
   spread: Float64Array | null;
-  /** The mean square of the distances, weighted. NaN: the solver came to no number from any start. */
+  /** The weighted mean square of the distances. NaN: the solver reached no finite result from any start. */
   loss: number;
   curves: Curves;
   /** The curves at the last start. */

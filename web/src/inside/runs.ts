@@ -1,5 +1,5 @@
-// Two runs beside each other: the one that is trained, and one that was kept before, or learns anew at the same time. The same
-// axes for both, and in words what was set otherwise.
+// Two runs side by side: the one that is trained, and one that was kept, or that trains again at the same time. Both use the
+// same axes, and differences of their settings are listed.
 
 import { diffLines } from 'diff';
 import type { Column, History } from '../state/history.ts';
@@ -10,7 +10,7 @@ import { create, PAINT_MS, setText, spaced } from '../views/dom.ts';
 import { count, plural, short } from '../views/format.ts';
 import { BesideTrainer } from './beside.ts';
 
-/** What a run was made of. */
+/** What defines a run. */
 export interface RunOf {
   name: string;
   title: string;
@@ -27,7 +27,7 @@ interface Kept extends RunOf {
 const POWERS = [-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4];
 const MARKS = [POWERS.map((power) => 10 ** power), POWERS.flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power))];
 
-/** Both columns over the steps of both. */
+/** Both columns over the union of their steps. */
 function joined(a: { steps: number[]; column: Column }, b: { steps: number[]; column: Column }): [number[], Column, Column] {
   const of = ({ steps, column }: typeof a): Map<number, number | null> => new Map(steps.map((step, i) => [step, column[i]]));
   const [first, second] = [of(a), of(b)];
@@ -55,7 +55,7 @@ export class RunsView {
   private readonly words = create('p', '');
   private readonly charts: { column: 'mean' | 'norm'; chart: Chart }[];
   private kept: Kept | null = null;
-  /** The kept run, while it is trained anew. */
+  /** The trainer of the kept run, while it trains again. */
   private beside: BesideTrainer | null = null;
   private phase: Phase = 'paused';
   private isOpen = false;
@@ -96,19 +96,19 @@ export class RunsView {
     this.say();
   }
 
-  /** Another run begins; the one before is kept, if this is open. */
+  /** Called when another run begins. The previous one is kept if this view is open. */
   begin(run: RunOf): void {
     if (this.isOpen && this.beside === null && this.history.steps.length > 1) this.keep();
     this.set(run);
   }
 
-  /** The run goes on with other settings. */
+  /** Called when the run continues with other settings. */
   set(run: RunOf): void {
     this.run = run;
     this.say();
   }
 
-  /** What the page's training does; the run beside it does the same. */
+  /** Called when the page's training starts or pauses; the other run does the same. */
   follow(phase: Phase): void {
     this.phase = phase;
     this.beside?.follow(phase);
@@ -120,7 +120,7 @@ export class RunsView {
     else this.endBeside();
   }
 
-  /** There is news of the run that is trained. */
+  /** Called when the current run has new figures. */
   progress(): void {
     if (this.isOpen) this.draw();
   }
@@ -139,7 +139,7 @@ export class RunsView {
     this.draw();
   }
 
-  /** What it has learnt so far is what is kept. */
+  /** Ends the other training. What it has learnt so far becomes the kept run. */
   private endBeside(): void {
     const { beside, kept } = this;
     if (beside === null || kept === null) return;

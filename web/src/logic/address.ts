@@ -1,12 +1,12 @@
-// What the page's address says of the tab: its page, the automaton's target with its settings, the example or the text of
-// rules. Nothing in it is believed; what is left out has its default.
+// The part of the page's address that belongs to the tab: its page, the automaton's target and settings, or the example or text
+// of rules. Its content is untrusted; missing parts have defaults.
 
 import { beginningOf } from '../views/format.ts';
 import { readPicture, writePicture } from './automaton/pictures.ts';
 import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
 
-/** A text that is longer does not fit into addresses. */
+/** Longer texts are not written to the address. */
 const MOST_TEXT = 4000;
 
 export type LogicPage = 'automaton' | 'rules';
@@ -21,7 +21,7 @@ function change(by: (query: URLSearchParams) => void): void {
   if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}${location.hash}`);
 }
 
-/** Sets what is not null, removes what is. */
+/** Sets the parameters with a value, and removes those that are null. */
 const put = (values: Record<string, string | null>): void =>
   change((next) => {
     for (const [name, value] of Object.entries(values))
@@ -31,7 +31,7 @@ const put = (values: Record<string, string | null>): void =>
 
 export const readPage = (): LogicPage => (query().get('logic') === 'rules' ? 'rules' : 'automaton');
 
-/** The beginning of what is asked for, where it is no page. */
+/** The beginning of what the address asks for, if there is no such page; otherwise null. */
 export const unknownPage = (): string | null => {
   const asked = query().get('logic');
   return asked === null || asked === readPage() ? null : beginningOf(asked);
@@ -71,7 +71,7 @@ export function readSettings(picture: number[][]): Asked {
   return { settings, damaged };
 }
 
-/** Only what is not as the target begins with. */
+/** Writes only what differs from the target's defaults. */
 export function writeSettings(settings: Settings): void {
   const first = defaults(settings.target, settings.picture);
   const unless = (same: boolean, text: string): string | null => (same ? null : text);
@@ -88,7 +88,7 @@ export function writeSettings(settings: Settings): void {
 export interface AskedRules {
   example: string | null;
   text: string | null;
-  /** null: as the example has it. */
+  /** null: that of the example. */
   semantics: Semantics | null;
   temperature: number | null;
 }
@@ -106,7 +106,7 @@ export const readRules = (): AskedRules => {
   };
 };
 
-/** The example, or a text of the visitor's in its place; null is as the example has it. */
+/** Writes the example, and what replaces its text and settings; null: those of the example. */
 export const writeRules = ({ example, text, semantics, temperature }: AskedRules): void =>
   put({
     rules: example,

@@ -1,26 +1,26 @@
-// A small grid of cells, each large enough to be pointed at. The pointer and the keyboard choose cells: one of them is the
-// cursor, which the arrow keys move and the space bar presses.
+// A small grid of cells that are large enough to point at. Cells are chosen by pointer or keyboard: one of them is the cursor,
+// which the arrow keys move and the space bar presses.
 
 import { css } from '../views/chart.ts';
 import { perFrame } from '../views/dom.ts';
 
-/** What is on a canvas: values from 0 to 255, row by row. */
+/** The content of a canvas: values from 0 to 255, row by row. */
 export interface Cells {
   width: number;
   height: number;
   values: ArrayLike<number>;
-  /** Values that are to be: cells on the other side of the middle are marked. */
+  /** Target values. Cells that are on the other side of the middle than their target are marked. */
   wanted?: ArrayLike<number> | null;
-  /** Cells that are new: not 0. */
+  /** Not 0 for cells that are new. */
   fresh?: ArrayLike<number> | null;
 }
 
 export interface CellActions {
-  /** A cell was pressed, or the pointer came to it while pressed. */
+  /** A cell was pressed, or the pointer was moved to it while pressed. first: whether the press began here. */
   press(x: number, y: number, first: boolean): void;
-  /** Whether the cursor is shown without the focus, with the cells around it. */
+  /** Whether the cursor, and the cells around it, are shown even without the focus. */
   marked: boolean;
-  /** For a reader of the screen: what the cell is. */
+  /** The description of a cell for screen readers. */
   describe(x: number, y: number): string;
 }
 
@@ -66,7 +66,7 @@ export class CellCanvas {
     return { x: this.x, y: this.y };
   }
 
-  /** Moves the cursor without pressing. */
+  /** Moves the cursor without a press. */
   place(x: number, y: number): void {
     [this.x, this.y] = [x, y];
     this.draw();

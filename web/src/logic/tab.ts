@@ -1,5 +1,5 @@
-// The Logic tab: automata whose rule is a circuit that learns, and rules that are tensors. Loaded when it is first opened;
-// each of its two pages when that is first shown.
+// The Logic tab: automata whose rule is a trainable circuit, and rules as tensors. Loaded when it is first opened; so is each
+// of its two pages.
 
 import '../style/code.css';
 import '../style/logic.css';
@@ -9,15 +9,15 @@ import { readPage, unknownPage, writePage, type LogicPage } from './address.ts';
 import panel from './panel.html?raw';
 
 export interface Surroundings {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
   fail(message: string): void;
-  /** Says what the page's address has wrong. */
+  /** Reports an error in the page's address. */
   address(message: string): void;
 }
 
 interface Page {
-  /** It is no longer looked at. */
+  /** Called when the page is no longer shown. */
   rest(): void;
 }
 
@@ -50,7 +50,7 @@ export class LogicTab {
     this.open(first);
   }
 
-  /** Another place is looked at. */
+  /** Called when another tab is opened. */
   rest(): void {
     this.restBut(null);
   }

@@ -1,4 +1,4 @@
-// What the page's address says of the tab: the model that the page makes. A visitor's own file is never in it.
+// The part of the page's address that belongs to the tab: the model that the page makes. It never contains a file of the user.
 
 import { beginningOf } from '../views/format.ts';
 import type { Maker } from './protocol.ts';
@@ -10,7 +10,7 @@ export function askedModel(): Maker | null {
   return asked === 'digits' || asked === 'writer' ? asked : null;
 }
 
-/** The beginning of what is asked for, where it is no such model. */
+/** The beginning of what the address asks for, if there is no such model; otherwise null. */
 export function unknownModel(): string | null {
   const asked = new URLSearchParams(location.search).get(NAME);
   return asked === null || askedModel() !== null ? null : beginningOf(asked);

@@ -1,4 +1,4 @@
-// The webcam, while it is asked for. Its pictures stay in the page.
+// The webcam, while it is in use. Its pictures stay in the page.
 
 import { create } from '../views/dom.ts';
 

@@ -1,4 +1,4 @@
-// Chat: a text of the visitor's, and how the model goes on, piece by piece, with its speed and where its time goes.
+// Chat: a text by the user, and the model's continuation, piece by piece, with its speed and where its time goes.
 
 import { create, element, setText, setValue } from '../views/dom.ts';
 import { NONE, count, significant } from '../views/format.ts';
@@ -52,7 +52,7 @@ export class ChatCard {
     this.measure.addEventListener('click', () => void this.showParts());
   }
 
-  /** Another model. */
+  /** Called for another model. */
   open(): void {
     this.clear();
     element('chat-parts').replaceChildren();
@@ -76,7 +76,7 @@ export class ChatCard {
     note.classList.toggle('problem', isProblem);
   }
 
-  /** null: one of the settings is wrong, and the page says which. */
+  /** The settings; null if one is wrong, which the page then reports. */
   private settings(): Sampling | null {
     const found: Record<string, number | null> = {};
     const wrong: string[] = [];
@@ -105,7 +105,7 @@ export class ChatCard {
     if (text === '') return this.say('There is no text to go on with.', true);
     this.quiet();
     this.setWriting(true);
-    // Those of a talk that is cleared meanwhile stay with it.
+    // If the talk is cleared meanwhile, its messages stay with the old one.
     const { messages } = this;
     messages.push({ role: 'user', content: text });
     const answer = create('span', 'answer');

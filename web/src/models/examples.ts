@@ -1,5 +1,5 @@
-// Examples to train on: classes of pictures from files, drops or the camera, or lines of numbers with their class. A page
-// without any has those of the digits that it knows.
+// Examples to train on: classes of pictures from files, drops or the camera, or lines of numbers with their class. Without any,
+// the page's own digits are used, if the model takes them.
 
 import { create, element, setText } from '../views/dom.ts';
 import { plural } from '../views/format.ts';
@@ -10,13 +10,13 @@ import { drawFitted, numbersOf, pictureAxes, pictureOf, type PictureAxes } from 
 import type { Examples, Port } from './protocol.ts';
 
 const FREE_SIDE = 224;
-/** Examples of all classes. */
+/** The most examples over all classes. */
 const MOST_EXAMPLES = 5000;
 const [LEAST_CLASSES, MOST_CLASSES] = [2, 20];
-/** Between pictures of the camera. */
+/** Milliseconds between pictures of the camera. */
 const SHOT_MS = 200;
 
-/** The sizes of one example: those of the input without its place in a batch. */
+/** The shape of one example: that of the input without the batch axis. */
 export function exampleShape({ shape }: Port): number[] {
   const axes = shape ?? [];
   const isBatch = typeof axes[0] === 'string' || (axes[0] === 1 && axes.length > 1);
@@ -43,12 +43,12 @@ export class ExampleSet {
   private readonly camera = new Camera();
   private fields: PictureFields | null = null;
   private text: HTMLTextAreaElement | null = null;
-  /** Those that the page brings; they give way to the visitor's. */
+  /** The page's own examples, which those of the user replace. */
   private own: Examples | null = null;
   private ownName = '';
   private readonly root = element('finetune-examples');
 
-  /** say: a line for what is wrong; digits: the page's own examples for an input. */
+  /** say: shows a message or a problem; digits: the page's own examples for an input. */
   constructor(
     private readonly say: (text: string, isProblem?: boolean) => void,
     private readonly digits: (input: string, shape: number[], upsideDown: boolean) => Promise<Examples>,
@@ -168,7 +168,7 @@ export class ExampleSet {
     this.say(refused.length === 0 ? '' : `No pictures that this browser can read: ${refused.slice(0, 5).join(', ')}.`, refused.length > 0);
   }
 
-  /** While the camera is on, a picture after the other. */
+  /** Takes a picture after another while the camera is on. */
   private async shoot(own: PictureClass, press: HTMLButtonElement): Promise<void> {
     if (this.camera.isOn) return this.camera.stop();
     try {
@@ -191,7 +191,7 @@ export class ExampleSet {
     setText(own.count, plural(own.pictures.length, 'picture'));
   }
 
-  /** The examples with their classes; what is wrong is an error in words. */
+  /** The examples with the names of their classes; throws an error with a message if something is wrong. */
   get examples(): { examples: Examples; names: string[] } {
     const { port, axes } = this;
     if (port === null) throw new Error('No model is open.');

@@ -1,4 +1,4 @@
-// The drawn graph of the model, and the box that is chosen in it.
+// The drawn graph of the model, and the selected box.
 
 import type { Scene } from '../compiler/graph/arrange.ts';
 import { GraphCanvas } from '../compiler/graph/canvas.ts';
@@ -9,7 +9,7 @@ import { count } from '../views/format.ts';
 import type { FileGraph, NodeTime } from './protocol.ts';
 import { MOST_BOXES, Scopes, type Shown } from './scopes.ts';
 
-/** A layout that takes less time is not announced. */
+/** Faster layouts are not announced. */
 const ANNOUNCE_MS = 200;
 
 export class GraphCard {

@@ -20,7 +20,7 @@ let tuningRuns: TuningRuns | null = null;
 let inspection: sn.Inspection | null = null;
 /** The text of the inspected program, and its compile options. */
 let inspectedOf: sn.CompileOptions & { source: string } = { source: '' };
-/** What programs are compiled for. */
+/** The device that programs are compiled for. */
 let target: sn.DeviceName = 'cpu';
 
 async function open({ threads, jit, relaxedSimd, device }: Engine): Promise<Opened> {

@@ -1,11 +1,11 @@
-// The run of an automaton as a film: what soft gates do beside what hard gates do, and what is to become of it.
+// The run of an automaton as a film: with soft gates, with hard gates, and the target.
 
 import { element, inside, setText } from '../../views/dom.ts';
 import { CellCanvas, type CellActions } from '../cell-canvas.ts';
 import type { Film } from './protocol.ts';
 
 const FRAMES_PER_SECOND = 12;
-/** The last frame stays for so many. */
+/** For how many frames the last one stays. */
 const REST = 14;
 
 export class Films {
@@ -19,7 +19,7 @@ export class Films {
   private playing = !matchMedia('(prefers-reduced-motion: reduce)').matches;
   private rested = 0;
 
-  /** The target can be drawn on. */
+  /** drawing: how the target reacts to being drawn on. */
   constructor(drawing: CellActions) {
     this.target = new CellCanvas(element('automaton-wanted'), drawing);
     this.scrubber.addEventListener('input', () => {

@@ -1,13 +1,13 @@
-// The settings of an automaton as fields. A value that cannot be is refused in words, and the one before stays.
+// The settings of an automaton as fields. An invalid value is refused with a message, and the previous one stays in effect.
 
 import { create, element } from '../../views/dom.ts';
 import { MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './targets.ts';
 
 export interface FormActions {
-  /** Another automaton is wanted. */
+  /** Called when another automaton is wanted. */
   changed(settings: Settings): void;
   refused(text: string): void;
-  /** A refused value gave way to the one that the automaton has. */
+  /** Called when a refused value was replaced by the one in effect. */
   mended(text: string): void;
 }
 
@@ -53,7 +53,7 @@ export class SettingsForm {
     this.cells.addEventListener('change', () => {
       const { target } = this.settings;
       const asynchronous = this.cells.value === 'some';
-      // More steps: one grid in an epoch is enough.
+      // Asynchronous automata take more steps, so one grid per epoch is enough.
       this.change({ ...this.settings, asynchronous, batch: asynchronous ? 1 : TARGETS[target].batch });
     });
     for (const field of Object.keys(FIELDS) as NumberField[]) this.input(field).addEventListener('change', () => this.read(field));

@@ -1,4 +1,4 @@
-// The loss of an automaton over epochs, and its running mean.
+// The loss of an automaton over epochs, with its running mean.
 
 import type { History } from '../../state/history.ts';
 import { Chart } from '../../views/chart.ts';

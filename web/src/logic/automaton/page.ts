@@ -1,5 +1,5 @@
-// The page of automata: settings, live training, the circuit that comes of it, and the large grid. Training goes slice by
-// slice: each is a question to the worker, so that a pause or another target comes between two of them.
+// The page of automata: settings, live training, the resulting circuit, and the large grid. Training runs in slices, each of
+// which is a question to the worker, so that a pause or another target can come in between.
 
 import { ProblemError } from '../../compiler/rpc.ts';
 import { History } from '../../state/history.ts';
@@ -19,9 +19,9 @@ import { TARGETS, type Settings } from './targets.ts';
 import { Trainer } from './trainer.ts';
 
 const SLICE_MS = 60;
-/** A drawing rests for so long before an automaton is made for it. */
+/** A drawing has to rest this long before an automaton is made for it. */
 const REST_MS = 500;
-/** Bytes of a circuit's file: a million gates and more. */
+/** The largest file of a circuit, in bytes: a million gates and more. */
 const MOST_FILE = 1 << 25;
 const FIRST_PICTURE = 'heart';
 
@@ -34,15 +34,15 @@ export class AutomatonPage {
   private readonly card: CircuitCard;
   private readonly grid: LargeGrid;
   private readonly start: HTMLButtonElement;
-  /** Counts automata: answers about an earlier one are dropped. */
+  /** The number of the current automaton; answers about earlier ones are dropped. */
   private turn = 0;
   private ready: Promise<boolean> = Promise.resolve(false);
   private running = false;
-  /** Counts starts: a slice of an earlier one may still be under way. */
+  /** Counts starts: the last slice of an earlier start may still be running. */
   private loop = 0;
   private epoch = 0;
   private resting: number | undefined;
-  /** What a stroke on the target sets its cells to. */
+  /** The value that the current stroke on the target gives its cells. */
   private ink = 1;
 
   constructor(
@@ -79,7 +79,7 @@ export class AutomatonPage {
     this.reset(damaged.length === 0 ? 'Press Start.' : `The address has no usable ${damaged.join(', ')}: the usual is taken. Press Start.`);
   }
 
-  /** Nothing of this page uses the cores any more. */
+  /** Stops everything on this page that uses the cores. */
   rest(): void {
     this.pause('Paused.');
     this.grid.rest();
@@ -152,7 +152,7 @@ export class AutomatonPage {
     this.grid.rest();
     this.quiet();
     this.setRunning(true);
-    // An automaton that failed is made again.
+    // If the automaton failed, another one is made.
     const { turn: before } = this;
     if (!(await this.ready) && before === this.turn) {
       this.reset('');
@@ -192,7 +192,7 @@ export class AutomatonPage {
     this.running = running;
     this.start.disabled = running;
     pause.disabled = !running;
-    // A disabled button loses the focus; hand it to the one that takes its place.
+    // A disabled button loses the focus, so the button that replaces it gets it.
     if (hadFocus === this.start && running) pause.focus();
     if (hadFocus === pause && !running) this.start.focus();
   }
@@ -218,7 +218,7 @@ export class AutomatonPage {
     return this.form.current.target.startsWith('checkerboard');
   }
 
-  /** The gates as they are now. */
+  /** Takes the circuit out of the gates as they are now. */
   private async take(solved?: string): Promise<void> {
     const { turn } = this;
     this.pause();
@@ -237,7 +237,7 @@ export class AutomatonPage {
     }
   }
 
-  /** A circuit that was saved as JSON takes the place of the last one. */
+  /** Opens a circuit saved as JSON, in place of the last one. */
   private async open(file: File): Promise<void> {
     const { turn } = this;
     this.pause();
@@ -285,7 +285,7 @@ export class AutomatonPage {
     this.films.showTarget({ width: picture[0].length, height: picture.length, values: picture.flat().map((bit) => 255 * bit) });
   }
 
-  /** The automaton cannot go on. */
+  /** Called when the automaton cannot continue. */
   private fail(error: unknown): void {
     if (error instanceof ProblemError && error.name === 'Cancelled') return;
     this.setRunning(false);

@@ -1,6 +1,6 @@
-// Pictures to learn: some to choose, and how they are written in an address.
+// Pictures to learn: some to choose from, and their form in addresses.
 
-/** Cells on a side of a picture that is drawn. */
+/** Cells per side of a drawn picture. */
 export const SIDE = 12;
 
 const GLYPHS: Record<string, string> = {
@@ -64,16 +64,16 @@ const rowsOf = (text: string): number[][] =>
     .split('\n')
     .map((row) => [...row.trim()].map((sign) => Number(sign === '#')));
 
-/** By name. */
+/** Pictures by name. */
 export const PICTURES: ReadonlyMap<string, number[][]> = new Map(Object.entries(GLYPHS).map(([name, text]) => [name, rowsOf(text)]));
 
 export const emptyPicture = (): number[][] => Array.from({ length: SIDE }, () => new Array<number>(SIDE).fill(0));
 
-/** Three hexadecimal digits a row. */
+/** The picture as text: three hexadecimal digits per row. */
 export const writePicture = (picture: readonly number[][]): string =>
   picture.map((row) => parseInt(row.join(''), 2).toString(16).padStart(SIDE / 4, '0')).join('');
 
-/** null where the text is no picture, or nothing is drawn in it. */
+/** The picture in a text; null if the text is not valid, or the picture is empty. */
 export function readPicture(text: string): number[][] | null {
   const digits = SIDE / 4;
   if (!new RegExp(`^[0-9a-f]{${digits * SIDE}}$`).test(text)) return null;

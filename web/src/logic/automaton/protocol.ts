@@ -1,22 +1,22 @@
-// Questions to the worker that trains an automaton, each with its answer.
+// The questions to the worker that trains an automaton, with their answers.
 
 import type { Settings } from './targets.ts';
 
-/** Grids of some channels one after the other, row by row: values from 0 to 255. */
+/** Two films: for each frame a grid, row by row, with values from 0 to 255. */
 export interface Film {
   width: number;
   height: number;
-  /** Grids after each step, the start first. */
+  /** The number of grids: the start, and one after each step. */
   frames: number;
   soft: Uint8Array;
   hard: Uint8Array;
-  /** What the last frame is to be. */
+  /** The target for the last frame. */
   target: Uint8Array;
 }
 
 export interface Made {
   threads: number;
-  /** Gates that are trained. */
+  /** The number of trained gates. */
   gates: number;
   film: Film;
 }
@@ -24,58 +24,58 @@ export interface Made {
 export interface Progress {
   /** Epochs so far. */
   epoch: number;
-  /** Of the epochs since the last answer. */
+  /** The losses of the epochs since the last answer. */
   losses: number[];
-  /** Milliseconds of an epoch, the median of the last ones; null before the first. */
+  /** Milliseconds per epoch, the median of the last ones; null before the first. */
   epochMs: number | null;
-  /** Share of the cells that the hard gates get right; null where it was not looked at. */
+  /** The share of cells that the hard gates get right; null if it was not tested. */
   accuracy: number | null;
-  /** Whether the hard gates do the task on fresh grids as well. */
+  /** Whether the hard gates also do the task on fresh grids. */
   solved: boolean;
   /** Null where nothing was filmed. */
   film: Film | null;
 }
 
-/** What a circuit was taken out of. */
+/** Where a circuit comes from. */
 export interface Taken {
-  /** Gates that were trained, and how many of them simplification leaves. */
+  /** The number of gates that were trained, and that simplification left. */
   trained: number;
   simplified: number;
-  /** Of the cells that the circuit was tried on; 1: it does its task, and only then is it pruned. */
+  /** The share of right cells in a test of the circuit. 1: it does its task; only then is it pruned. */
   accuracy: number;
 }
 
 export interface CircuitFacts {
   inputs: number;
-  /** [function, signal, signal] of each gate, as the package has it. */
+  /** [function, signal, signal] for each gate, as in the package. */
   gates: (readonly [number, number, number])[];
   outputs: number[];
-  /** Of the functions, by their numbers. */
+  /** Names of the functions, by number. */
   names: readonly string[];
   channels: number;
   boundary: 'zero' | 'wrap';
   counts: Record<string, number>;
   depth: number;
-  /** Null where the circuit was read from a file. */
+  /** null if the circuit was read from a file. */
   taken: Taken | null;
-  /** As logic.circuit reads it. */
+  /** The circuit in the form that logic.circuit reads. */
   json: string;
-  /** A run of the circuit: all channels of each frame. */
+  /** A run of the circuit: the cells of all channels in each frame. */
   cells: { width: number; height: number; frames: number; bits: Uint8Array };
 }
 
 export type Form = 'c' | 'verilog' | 'svg' | 'json';
 
 export interface AutomatonMethods {
-  /** Opens the library: how many threads it has. */
+  /** Opens the library; returns its number of threads. */
   open(): number;
   make(settings: Settings): Made;
-  /** Trains for so long. */
+  /** Trains for about so many milliseconds. */
   train(ms: number): Progress;
-  /** The circuit as it is now. */
+  /** The circuit of the gates as they are now. */
   circuit(): CircuitFacts;
-  /** A circuit from the JSON that was saved of it. */
+  /** Reads a circuit from the JSON that was saved. */
   read(json: string): CircuitFacts;
-  /** The last circuit as a text. */
+  /** The last circuit as text. */
   write(form: Form): string;
 }

@@ -1,29 +1,29 @@
-// What an automaton can learn here, with the settings that each target begins with.
+// The targets that automata can learn here, with the initial settings of each.
 
 export type TargetName = 'checkerboard' | 'life' | 'checkerboard-small' | 'picture' | 'healing';
 
 export interface Settings {
   target: TargetName;
-  /** Of the wires, of the first gates and of all chance. */
+  /** Seed of the wires, the first gates and all random draws. */
   seed: number;
   learningRate: number;
-  /** Grids in an epoch. */
+  /** Grids per epoch. */
   batch: number;
-  /** Only some of the cells, by chance, change in a step. */
+  /** Whether only a random share of the cells changes in each step. */
   asynchronous: boolean;
-  /** Rows of 0 and 1, where a picture is learnt. */
+  /** Rows of 0 and 1, if a picture is learnt. */
   picture: number[][];
 }
 
 export interface Target {
   title: string;
-  /** What is to be learnt, for people. */
+  /** What is learnt, for the user. */
   story: string;
   learningRate: number;
   batch: number;
-  /** Whether it is a picture of the visitor's. */
+  /** Whether it is a picture drawn by the user. */
   drawn: boolean;
-  /** Whether it can be learnt by cells that change at random times. */
+  /** Whether asynchronous automata can learn it. */
   canBeAsynchronous: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The page's end of the worker that trains. A worker that was ended starts again with the next automaton.
+// The page's end of the training worker. A worker that was ended starts again with the next automaton.
 
 import { Rpc, openPatiently } from '../../compiler/rpc.ts';
 import type { AutomatonMethods, CircuitFacts, Form, Made, Progress } from './protocol.ts';
@@ -37,7 +37,7 @@ export class Trainer {
     return this.rpc.ask('circuit', [], CIRCUIT_MS);
   }
 
-  /** A circuit from the JSON that was saved of it. */
+  /** Reads a circuit from the JSON that was saved. */
   async read(json: string): Promise<CircuitFacts> {
     await this.open();
     return this.rpc.ask('read', [json], MAKE_MS);

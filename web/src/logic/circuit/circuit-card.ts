@@ -1,5 +1,5 @@
-// The circuit that was taken out of an automaton: drawn as gates, with the values on its wires for one cell of a run, with
-// counts, and to be saved.
+// The circuit of an automaton: drawn as gates, with the values on its wires for one cell of a run, with counts, and to be
+// saved.
 
 import { download } from '../../views/download.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
@@ -9,11 +9,11 @@ import type { CircuitFacts, Form, Taken } from '../automaton/protocol.ts';
 import { Drawer, type Drawing } from './drawing.ts';
 import { signalsAt } from './live.ts';
 
-/** More gates are drawn without values, by the package. */
+/** Circuits with more gates are drawn by the package, without values. */
 const MOST_LIVE = 400;
 const MOST_DRAWN = 4000;
 
-/** A drawing begins as large as it fits into its box, but with gates that can be told apart. */
+/** The smallest initial scale of a drawing: it fits its box if its gates are still legible then. */
 const LEAST_SCALE = 0.4;
 
 const FORMS: Record<Form, { file: string; type: string }> = {

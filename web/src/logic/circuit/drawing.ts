@@ -1,5 +1,5 @@
-// A circuit as an SVG of gates, inputs on the left, outputs on the right, whose wires show values. The places come from the
-// layout worker of the compiler's graphs, turned on their side.
+// A circuit as an SVG of gates, with inputs on the left and outputs on the right, whose wires show values. Positions come from
+// the layout worker of the compiler's graphs, with the axes exchanged.
 
 import { Rpc } from '../../compiler/rpc.ts';
 import type { Layout, LayoutMethods } from '../../compiler/protocol.ts';
@@ -13,11 +13,11 @@ const MARGIN = 12;
 const LIMIT_MS = 30_000;
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** A signal that is drawn, or an output, which reads one. */
+/** An input or a gate with its signal, or an output, which reads a signal. */
 interface Node {
   kind: 'input' | 'gate' | 'output';
   signal: number;
-  /** What it reads, each at its side. */
+  /** The signals it reads, each with its side. */
   reads: { signal: number; side: 0 | 1 }[];
   label: string;
 }
@@ -35,7 +35,7 @@ function make(tag: string, attributes: Record<string, string>, ...children: (Ele
   return made;
 }
 
-/** Inputs that are read, gates, and outputs that change their channel. */
+/** The inputs that are read, the gates, and the outputs that change their channel. */
 function nodesOf({ inputs, gates, outputs, names }: CircuitFacts): Node[] {
   const own = gates.map(([f, a, b], i): Node => {
     const { reads } = SYMBOLS[f];
@@ -52,7 +52,7 @@ function nodesOf({ inputs, gates, outputs, names }: CircuitFacts): Node[] {
   return [...first, ...own, ...ends];
 }
 
-/** Through all points, horizontal at both ends. */
+/** A path through all points that is horizontal at each of them. */
 function curve(points: readonly [number, number][]): string {
   const [[x, y], ...rest] = points;
   let [px, py] = [x, y];

@@ -1,5 +1,5 @@
-// The large grid: the circuit runs on it in a worker, turn by turn, while the visitor draws, damages and resizes. A turn
-// begins when the picture of the one before is on the page.
+// The large grid: a worker runs the circuit on it, turn by turn, while the user draws, damages and resizes. A turn begins once
+// the picture of the previous one is shown.
 
 import { Rpc, openPatiently } from '../../compiler/rpc.ts';
 import { create, element, inside, setText, setValue } from '../../views/dom.ts';
@@ -10,10 +10,10 @@ import type { Edit, Frame, GridMethods, Palette, Start, Tool } from './protocol.
 const TURN_MS = 24;
 const LIMIT_MS = 30_000;
 const SIDES = [64, 128, 256, 512, 1024, 2048];
-/** Cells of all channels that a grid may have. */
+/** The most cells of a grid, over all channels. */
 const MOST_CELLS = 1 << 25;
 const FIRST_SIDE = 512;
-/** Cells between two seeds: pictures do not touch. */
+/** Cells between two seeds, so that pictures do not touch. */
 const APART = 3;
 
 interface Cell {
@@ -21,7 +21,7 @@ interface Cell {
   y: number;
 }
 
-/** By so many brushes a key moves the cursor. */
+/** The direction in which a key moves the cursor, by the size of the brush. */
 const ARROWS: Record<string, readonly [number, number]> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -45,7 +45,7 @@ export class LargeGrid {
   private edits: Edit[] = [];
   private running = false;
   private busy = false;
-  /** A picture is asked for without a step. */
+  /** A new picture is wanted, without a step. */
   private asked = false;
   private oneStep = false;
   private pen: number | null = null;
@@ -84,13 +84,13 @@ export class LargeGrid {
     element('grid-empty').hidden = false;
   }
 
-  /** A circuit to run: starts is what its grids begin with. */
+  /** Runs a circuit; starts: how its grids begin. */
   async show(facts: CircuitFacts, starts: Start): Promise<void> {
     this.clear();
     this.facts = facts;
     this.start = starts;
     const { channels, cells } = facts;
-    // The border tells a picture's circuit where it is: first the grid that it was trained on.
+    // A circuit of a picture finds its place by the border, so the grid first has the size that it was trained on.
     const isGrown = starts === 'seeds';
     const sides = [...(isGrown ? [cells.width] : []), ...SIDES.filter((side) => channels * side * side <= MOST_CELLS)];
     this.fill(this.side, sides.map((side) => [String(side), `${count(side)} × ${count(side)}`]));
@@ -197,7 +197,7 @@ export class LargeGrid {
     return (this.tools.find((button) => button.getAttribute('aria-pressed') === 'true')?.dataset.tool ?? 'draw') as Tool;
   }
 
-  /** A square of a quarter of the side is cleared somewhere. */
+  /** Clears a square, of a quarter of the side, at a random place. */
   private damage(): void {
     const side = Number(this.side.value);
     const place = (): number => Math.floor(side * (0.2 + 0.6 * Math.random()));
@@ -239,12 +239,12 @@ export class LargeGrid {
     return { x: Math.floor(((event.clientX - box.left) / box.width) * side), y: Math.floor(((event.clientY - box.top) / box.height) * side) };
   }
 
-  /** Cells on a side of the brush. */
+  /** The side of the brush, in cells. */
   private get size(): number {
     return Math.max(1, Math.round((Number(this.brush.value) / 100) * Number(this.side.value)));
   }
 
-  /** Shows where the brush is. */
+  /** Shows the place of the brush. */
   private place(cell: Cell): void {
     this.cursor = cell;
     const share = (cells: number): string => `${((100 * cells) / Number(this.side.value)).toFixed(3)}%`;
@@ -253,7 +253,7 @@ export class LargeGrid {
     [style.left, style.top, style.width, style.height] = [share(cell.x - (size >> 1)), share(cell.y - (size >> 1)), share(size), share(size)];
   }
 
-  /** Squares from where the pen was to where it is, without gaps. */
+  /** Edits along the pen's path since its last position, without gaps. */
   private stroke(to: Cell): void {
     const from = this.last ?? to;
     const { size, tool } = this;
@@ -267,7 +267,7 @@ export class LargeGrid {
   }
 }
 
-/** The page's colours as words of RGBA. */
+/** The page's colours as RGBA words. */
 function palette(): Palette {
   const word = (name: string): number => {
     const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();

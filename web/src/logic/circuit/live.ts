@@ -1,8 +1,8 @@
-// The values of all signals of a circuit for one cell of a run.
+// Computes the values of all signals of a circuit for one cell of a run.
 
 import type { CircuitFacts } from '../automaton/protocol.ts';
 
-/** What the window of a cell says, then each gate. */
+/** The bits in the window of a cell, followed by the values of the gates. */
 export function signalsAt({ inputs, gates, boundary, cells }: CircuitFacts, frame: number, x: number, y: number): Uint8Array {
   const { width, height, bits } = cells;
   const size = width * height;
@@ -16,7 +16,7 @@ export function signalsAt({ inputs, gates, boundary, cells }: CircuitFacts, fram
     const at = ((row + height) % height) * width + ((column + width) % width);
     signals[input] = bits[first + Math.floor(input / 9) * size + at];
   }
-  // A function's number is its truth table: bit 3 is its value at (0, 0), bit 0 at (1, 1).
+  // The number of a function is its truth table: bit 3 is its value at (0, 0), bit 0 at (1, 1).
   gates.forEach(([f, a, b], i) => (signals[inputs + i] = (f >> (3 - 2 * signals[a] - signals[b])) & 1));
   return signals;
 }

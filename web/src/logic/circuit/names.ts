@@ -1,9 +1,9 @@
-// What the inputs of an automaton's circuit are called: the channel, and the place in the window.
+// Names for the inputs of an automaton's circuit: the channel, and the place in the window.
 
 const ARROWS = '↖↑↗←·→↙↓↘';
 const SIDES = ['above left', 'above', 'above right', 'left', 'here', 'right', 'below left', 'below', 'below right'];
 
-/** The channel, and where in the window. */
+/** The channel, and an arrow for the place in the window. */
 export const inputName = (signal: number): string => `${Math.floor(signal / 9)} ${ARROWS[signal % 9]}`;
 
 export const inputTitle = (name: string): string => {

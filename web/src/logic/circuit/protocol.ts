@@ -1,8 +1,8 @@
-// Questions to the worker that runs a circuit on a large grid, each with its answer.
+// The questions to the worker that runs a circuit on a large grid, with their answers.
 
 export type Tool = 'draw' | 'damage' | 'seed';
 
-/** A square of the brush, around a cell. */
+/** A square of the brush's size, centred at a cell. */
 export interface Edit {
   tool: Tool;
   x: number;
@@ -10,17 +10,17 @@ export interface Edit {
   size: number;
 }
 
-/** random: all channels; soup: fewer cells are 1; seeds: single cells from which pictures grow. */
+/** random: half of all cells in all channels; soup: fewer; seeds: single cells from which pictures grow. */
 export type Start = 'random' | 'soup' | 'seeds';
 
-/** Colours of 0 and 1 as a little-endian word of RGBA. */
+/** The colours of 0 and 1 as little-endian RGBA words. */
 export interface Palette {
   off: number;
   on: number;
 }
 
 export interface Turn {
-  /** As many steps as fit in so long, but at most so many. */
+  /** Runs steps for `ms` milliseconds, but at most `most`. */
   ms: number;
   most: number;
   /** Made before the steps. */
@@ -33,15 +33,15 @@ export interface Turn {
 export interface Frame {
   side: number;
   steps: number;
-  /** Steps and the look at them; null before the first step. */
+  /** Including the time for painting; null before the first step. */
   cellsPerSecond: number | null;
   pixels: Uint8ClampedArray<ArrayBuffer>;
 }
 
 export interface GridMethods {
-  /** Opens the library, and takes a circuit as JSON; how many threads there are. */
+  /** Opens the library and a circuit from JSON; returns the number of threads. */
   open(json: string): number;
-  /** A grid of so many cells on a side; seeds are so far apart. */
+  /** Makes a grid with `side` cells per side; seeds are `apart` cells apart. keep: copies the old grid. */
   make(side: number, start: Start, apart: number, keep: boolean): void;
   advance(turn: Turn): Frame;
 }

@@ -7,7 +7,7 @@ const BUBBLE = 3.2;
 
 interface Symbol {
   body: 'and' | 'or' | 'xor' | 'pass' | 'constant';
-  /** Inverted: the first input, the second, the output. */
+  /** Whether the first input, the second one and the output are inverted. */
   not: readonly [boolean, boolean, boolean];
   reads: 'both' | 'a' | 'b' | 'none';
 }
@@ -18,7 +18,7 @@ const symbol = (body: Symbol['body'], not = '', reads: Symbol['reads'] = 'both')
   reads,
 });
 
-/** By the number of the function. */
+/** Symbols by the number of the function. */
 export const SYMBOLS: readonly Symbol[] = [
   symbol('constant', '', 'none'),
   symbol('and'),
@@ -46,12 +46,12 @@ const BODIES: Record<Symbol['body'], string> = {
   constant: `M-9 -9H9V9H-9Z`,
 };
 
-/** Where the inputs of a function lie, by the side, from the middle of its symbol. */
+/** The height of an input of a function, by its side, relative to the middle of the symbol. */
 export function portOf(f: number, side: 0 | 1): number {
   return SYMBOLS[f].reads === 'both' ? (side === 0 ? -6 : 6) : 0;
 }
 
-/** The way to the body's left side at a height: or-bodies are hollow there. */
+/** The line to the left side of a body at a height. Or-bodies are concave there. */
 function inputLine(body: Symbol['body'], y: number, inverted: boolean): string {
   const hollow = body === 'or' || body === 'xor' ? (body === 'or' ? -9.5 : -10.5) : body === 'pass' ? -9 : LEFT;
   return `M${-WIDTH / 2} ${y}H${inverted ? hollow - 2 * BUBBLE : hollow}`;

@@ -1,4 +1,4 @@
-// Programs to begin with: those of the package, as its worker tells them, and one that is too long to write by hand.
+// Example programs: those of the package, which the worker sends, and one that is too long to write by hand.
 
 import { generator } from '../../trainer/random.ts';
 import type { Semantics } from './protocol.ts';
@@ -23,10 +23,10 @@ export const TITLES: Record<string, string> = {
 
 const PEOPLE = 2000;
 const PARENTS = 1700;
-/** Parents are among so many people before. */
+/** A parent is one of so many people before the child. */
 const REACH = 54;
 
-/** A long line of descent: each child has one parent, some people before it. */
+/** A program with long lines of descent: each child has one parent, among the people before it. */
 export function generations(): string {
   const next = generator(7);
   const facts = Array.from({ length: PARENTS }, (_, i) => {

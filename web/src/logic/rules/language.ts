@@ -1,4 +1,4 @@
-// The words of rules, for the editor's colours.
+// The syntax of rules, for highlighting in the editor.
 
 import { StreamLanguage } from '@codemirror/language';
 import type { Extension } from '@codemirror/state';

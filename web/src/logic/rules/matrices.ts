@@ -1,16 +1,16 @@
-// Relations as matrices: a row for each member of the first domain, a column for each of the others. Facts light up as
-// rounds derive them, those of the round that is shown in the accent's colour.
+// Relations as matrices: a row per member of the first domain, a column per combination of the others. Facts appear as rounds
+// derive them; those of the shown round have the accent colour.
 
 import { create, setText } from '../../views/dom.ts';
 import { count, plural, significant } from '../../views/format.ts';
 import { CellCanvas } from '../cell-canvas.ts';
 import type { Axis, Cell, Relation } from './protocol.ts';
 
-/** Cells on a side of what is painted: a larger matrix is painted in blocks. */
+/** The most painted cells per side; larger matrices are painted in blocks. */
 const MOST_SIDE = 200;
-/** Names stand beside a matrix of at most so many. */
+/** Matrices with at most so many members have names beside them. */
 const MOST_NAMES = 14;
-/** A cell is so large at most, and a matrix so wide, if its cells keep their least size. */
+/** The largest cell; and the largest width of a matrix, which it only reaches if its cells need their least size. */
 const MOST_CELL_PX = 36;
 const LEAST_CELL_PX = 22;
 const USUAL_PX = 180;
@@ -20,7 +20,7 @@ const memberOf = ({ names }: Axis, at: number): Cell => names?.[at] ?? at;
 
 const termOf = (member: Cell): string => (typeof member === 'number' ? String(member) : `'${member}'`);
 
-/** As a program writes it. */
+/** A fact as a program writes it. */
 export const factText = (name: string, members: readonly Cell[]): string =>
   members.length === 0 ? name : `${name}(${members.map(termOf).join(', ')})`;
 
@@ -30,7 +30,7 @@ class Matrix {
   private readonly about = create('span', 'about');
   private readonly rows: number;
   private readonly columns: number;
-  /** Entries of the matrix along a side of a painted cell. */
+  /** Entries of the matrix per side of a painted cell. */
   private readonly block: number;
   private iteration = 0;
 
@@ -122,7 +122,7 @@ class Matrix {
     return values[Math.min(values.length, Math.max(1, this.iteration)) - 1][place];
   }
 
-  /** What is known after a round; 0: what was given. */
+  /** Shows what is known after a round; 0: the given facts. */
   show(iteration: number): void {
     this.iteration = iteration;
     const { rounds, values, numbers } = this.relation;
@@ -156,7 +156,7 @@ export class Matrices {
   ) {}
 
   open(relations: readonly Relation[]): void {
-    // What is derived comes first.
+    // Derived relations come first.
     const order = [...relations].sort((a, b) => Number(b.derived) - Number(a.derived));
     this.matrices = order.map((relation) => new Matrix(relation, this.onFact));
     this.box.replaceChildren(...this.matrices.map(({ element }) => element));

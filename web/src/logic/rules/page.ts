@@ -1,4 +1,4 @@
-// The page of rules: a program in the editor, what it derives round by round, answers, proofs, and what it runs.
+// The page of rules: a program in the editor, what it derives round by round, answers, proofs, and how it is computed.
 
 import { ProblemError } from '../../compiler/rpc.ts';
 import { Editor } from '../../compiler/views/editor.ts';
@@ -28,13 +28,13 @@ export class RulesPage {
   private readonly rounds: Rounds;
   private examples: Example[] = [];
   private typing: number | undefined;
-  /** Counts what was asked for: older answers are dropped. */
+  /** The number of the last request; answers to earlier ones are dropped. */
   private turn = 0;
   private busy = false;
   private wanted = false;
-  /** What the page shows. */
+  /** The program whose results the page shows. */
   private source: Source | null = null;
-  /** The example that the program began as. */
+  /** The example that the program started from. */
   private begun: Example | null = null;
 
   constructor(
@@ -117,7 +117,7 @@ export class RulesPage {
     this.chosen.replaceChildren(...options);
   }
 
-  /** asked: what is in place of the example's own. */
+  /** asked: replaces the example's text and settings. */
   private choose(name: string, asked: Omit<AskedRules, 'example'> = { text: null, semantics: null, temperature: null }): void {
     const example = this.examples.find((each) => each.name === name);
     if (example === undefined) return;
@@ -131,7 +131,7 @@ export class RulesPage {
     void this.run();
   }
 
-  /** The address has what differs from the example. */
+  /** Writes to the address what differs from the example. */
   private keep(): void {
     const { begun, semantics, temperature } = this;
     if (begun === null) return;
@@ -163,7 +163,7 @@ export class RulesPage {
     return { text: this.editor.text, semantics, temperature: semantics === 'learnt' ? Number(this.temperature.value) : 0, params: semantics === 'learnt' ? (this.begun?.params ?? {}) : {} };
   }
 
-  /** While the visitor types: errors only. */
+  /** While the user types, only checks for errors. */
   private async check(): Promise<void> {
     const turn = ++this.turn;
     try {
@@ -174,7 +174,7 @@ export class RulesPage {
     }
   }
 
-  /** One run is under way at most, and one waits: it takes what is on the page by then. */
+  /** Runs the program. At most one run is active and one waits, which takes what is on the page when it starts. */
   private async run(): Promise<void> {
     this.wanted = true;
     if (this.busy) return;
@@ -245,7 +245,7 @@ export class RulesPage {
     }
   }
 
-  /** Says below the question what is wrong with it; '': nothing is. */
+  /** Shows below the query what is wrong with it; '': nothing. */
   private refuse(text: string): void {
     const line = element('rules-asked');
     line.hidden = text === '';
@@ -268,7 +268,7 @@ export class RulesPage {
     }
   }
 
-  /** What was shown last stays, so that a typing error does not empty the page. */
+  /** Shows an error. The last results stay, so that a typing error does not empty the page. */
   private fail(error: unknown): void {
     const problem: Problem = error instanceof ProblemError ? error.problem : { name: 'Error', message: String(error), hint: '', line: null, column: null };
     if (problem.name === 'Cancelled') return;
@@ -283,7 +283,7 @@ export class RulesPage {
   }
 }
 
-/** The fact that an answer is about: its variables have members. */
+/** The fact that an answer stands for: the query with members for its variables. */
 function fill({ text, columns }: Answers, row: readonly Cell[]): string {
   const [name, inside = ''] = /^\s*([^\s(]+)\s*(?:\(([^]*)\))?/u.exec(text)?.slice(1) ?? [text, ''];
   const terms = inside === '' ? [] : inside.split(',').map((term) => term.trim());

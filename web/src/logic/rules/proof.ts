@@ -1,9 +1,9 @@
-// Why a fact holds, as a tree that opens and closes.
+// Shows why a fact holds, as a tree that can be unfolded.
 
 import { create } from '../../views/dom.ts';
 import type { Proof } from './protocol.ts';
 
-/** Levels that are open at first. */
+/** The levels that are unfolded at first. */
 const OPEN = 3;
 
 export function proofTree({ fact, from, because }: Proof, depth = 0): HTMLElement {

@@ -1,5 +1,5 @@
-// Questions to the worker of rules, each with its answer. Every question has the program with it, so that a worker that was
-// ended and started anew can answer as well.
+// The questions to the worker of rules, with their answers. Every question includes the program, so that a worker that was
+// restarted can answer, too.
 
 import type { Example } from './examples.ts';
 
@@ -14,9 +14,9 @@ export const MOST_TEMPERATURE = 2;
 export interface Source {
   text: string;
   semantics: Semantics;
-  /** Of learnt semantics. */
+  /** The temperature, for learnt semantics. */
   temperature: number;
-  /** Embeddings, where there are any: a row for each member of the domain. */
+  /** Embeddings, if there are any: a row per member of the domain. */
   params: Record<string, number[][]>;
 }
 
@@ -31,18 +31,18 @@ export interface Relation {
   axes: Axis[];
   numbers: boolean;
   derived: boolean;
-  /** Facts; of numbers the entries. */
+  /** The number of facts; for numbers, of entries. */
   count: number;
-  /** Truth of facts that are not there and there: the round in which each came up, 0 of given ones, -1 of those that do not
-   *  hold. null where there are too many entries to show. */
+  /** For facts that either hold or not: the round in which each was derived, 0 for given ones, -1 for those that do not
+   *  hold. null if there are too many entries to show. */
   rounds: Int16Array | null;
-  /** Numbers: the entries after each round that is kept; null of boolean facts. */
+  /** For numbers: the entries after each recorded round; null for boolean facts. */
   values: Float32Array[] | null;
 }
 
 export interface Round {
   iteration: number;
-  /** New facts by relation. */
+  /** The number of new facts of each relation. */
   derived: Record<string, number>;
 }
 
@@ -50,21 +50,21 @@ export type Cell = number | string;
 
 export interface Answers {
   text: string;
-  /** Names of its variables. */
+  /** The names of its variables. */
   columns: string[];
   rows: Cell[][];
-  /** How many there are: not all are sent. */
+  /** The number of all answers; not all rows are sent. */
   count: number;
 }
 
 export interface Result {
   relations: Relation[];
   rounds: Round[];
-  /** Rounds that derived something. */
+  /** The number of rounds that derived something. */
   iterations: number;
-  /** Facts of all relations that rules derive. */
+  /** The number of facts in all relations that rules derive. */
   count: number;
-  /** Of solve, once compiled. */
+  /** The time of solve, once it is compiled, in ms. */
   ms: number;
   compileMs: number;
   queries: Answers[];
@@ -73,7 +73,7 @@ export interface Result {
 export interface Join {
   text: string;
   spec: string;
-  /** Members of its variables, multiplied: points it goes through. */
+  /** The product of its variables' sizes: the points it goes through. */
   points: number;
   on: 'facts' | 'bits' | 'tensors';
   ms: number;
@@ -90,19 +90,19 @@ export interface Rule {
 
 export interface Proof {
   fact: string;
-  /** Where it comes from, in words. */
+  /** Where the fact comes from, in words. */
   from: string;
   because: Proof[];
 }
 
 export interface RulesMethods {
-  /** Opens the library; the package's examples. */
+  /** Opens the library; returns the package's examples. */
   open(): Example[];
-  /** Whether the text is a program. */
+  /** Throws if the text is not a valid program. */
   check(source: Source): void;
   run(source: Source): Result;
   rules(source: Source): Rule[];
   query(source: Source, query: string): Answers;
-  /** null: the fact does not hold. */
+  /** null if the fact does not hold. */
   explain(source: Source, fact: string): Proof | null;
 }

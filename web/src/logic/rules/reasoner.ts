@@ -1,4 +1,4 @@
-// The page's end of the worker of rules. A program that takes too long ends the worker; the next question starts another.
+// The page's end of the worker of rules. A program that takes too long ends the worker; the next question starts another one.
 
 import { Rpc, openPatiently } from '../../compiler/rpc.ts';
 import type { Answers, Proof, Result, Rule, RulesMethods, Source } from './protocol.ts';
@@ -13,7 +13,7 @@ export class Reasoner {
   );
   private opened: Promise<Example[]> | null = null;
 
-  /** The package's examples, once the library is there. */
+  /** The package's examples, once the library is loaded. */
   open(): Promise<Example[]> {
     if (this.opened === null || !this.rpc.alive) {
       this.opened = openPatiently((limitMs) => this.rpc.ask('open', [], limitMs));

@@ -1,10 +1,10 @@
-// The rounds of a program: a slider goes through them, and a button plays them.
+// The rounds of a program: a slider selects one, and a button plays all.
 
 import { element, setText } from '../../views/dom.ts';
 import { plural } from '../../views/format.ts';
 import type { Round } from './protocol.ts';
 
-/** A round stays for so long, and all of them together at most for so long. */
+/** How long a round is shown, and the most for all rounds together, in ms. */
 const ROUND_MS = 900;
 const ALL_MS = 8000;
 
@@ -22,7 +22,7 @@ export class Rounds {
     this.button.addEventListener('click', () => this.play(this.timer === 0));
   }
 
-  /** Played from the first round, or the last one at once. */
+  /** Shows the rounds: plays them from the first, or shows the last at once. */
   open(rounds: Round[], plays: boolean): void {
     this.rounds = rounds;
     this.slider.max = String(rounds.length);

@@ -1,4 +1,4 @@
-// Answers to queries, and the joins of rules, as tables.
+// Tables of answers to queries, and of the joins of rules.
 
 import { create } from '../../views/dom.ts';
 import { count, milliseconds, plural, scaled } from '../../views/format.ts';
@@ -19,7 +19,7 @@ function table(head: readonly string[], rows: readonly HTMLTableRowElement[]): H
   return create('table', '', create('thead', '', header), create('tbody', '', ...rows));
 }
 
-/** A button in each row asks why it is an answer. */
+/** The answers of a query; a button in each row calls `why`. */
 export function answersTable({ text, columns, rows, count: all }: Answers, why: (row: readonly Cell[]) => void): HTMLElement {
   const title = create('p', 'query', create('code', '', text), ` ${columns.length === 0 ? (all > 0 ? 'yes' : 'no') : plural(all, 'answer')}`);
   const box = create('div', 'answers', title);

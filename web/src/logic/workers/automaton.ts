@@ -1,4 +1,4 @@
-// Trains an automaton a slice of time after the other, films it, and takes the circuit out of it.
+// Trains an automaton in slices of time, films it, and extracts the circuit.
 
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
@@ -7,21 +7,21 @@ import { describe } from '../../compiler/workers/source.ts';
 import type { AutomatonMethods, CircuitFacts, Film, Form, Made, Progress, Taken } from '../automaton/protocol.ts';
 import type { Settings, TargetName } from '../automaton/targets.ts';
 
-/** Epochs whose median time is shown. */
+/** The number of epochs whose median time is shown. */
 const TIMES = 25;
-/** The least time between two films, or two looks at the hard gates, while training goes on. */
+/** The least time between two films, or two tests of the hard gates, during training. */
 const LOOK_MS = 350;
-/** At most this share of the time is spent on looking. */
+/** The largest share of the time that is spent on films and tests. */
 const LOOK_SHARE = 0.2;
-/** Grids on which hard gates have to be right once they are right on those of an epoch. */
+/** The number of grids on which hard gates are tested once they are right on the grids of an epoch. */
 const PROOF_GRIDS = 16;
 
-/** The run that is shown of a circuit: its least steps, and where the grid of the task is long or there is no task, the grid
- *  and how many cells of it are 1 at first. */
+/** The run shown with a circuit: its least number of steps. If the grid of the task is long, or there is no task, also the
+ *  grid, and the share of its cells that are 1 at first. */
 const LEAST_STEPS = 12;
 const OTHER_GRID = [20, 20] as const;
 const SOUP = 0.4;
-/** Of a circuit from a file, so that a grid of it has room. */
+/** The most channels of a circuit from a file, so that a grid of it fits into memory. */
 const MOST_CHANNELS = 1024;
 
 const TASKS: Record<TargetName, (settings: Settings, options: logic.tasks.TaskOptions) => logic.AutomatonOptions> = {
@@ -36,14 +36,14 @@ const levels = (values: ArrayLike<number>): Uint8Array => Uint8Array.from(values
 
 type Cells = CircuitFacts['cells'];
 
-/** What is told of a circuit of an automaton. */
+/** The facts about a circuit of an automaton. */
 function factsOf(circuit: logic.Circuit, { channels, boundary }: logic.AutomatonFacts, taken: Taken | null, cells: Cells): CircuitFacts {
   const { inputs, gates, outputs } = circuit.data;
   const { counts, depth } = circuit;
   return { inputs, gates, outputs, channels, boundary, names: logic.NAMES, counts, depth, taken, json: JSON.stringify(circuit), cells };
 }
 
-/** A run of a circuit from these cells of all channels. */
+/** A run of a circuit from the given cells of all channels. */
 function runOf(circuit: logic.Circuit, start: Uint8Array, [height, width]: readonly [number, number], steps: number, key: sn.Tensor): Cells {
   const frames = steps + 1;
   const bits = new Uint8Array(frames * start.length);
@@ -60,7 +60,7 @@ function runOf(circuit: logic.Circuit, start: Uint8Array, [height, width]: reado
   return { width, height, frames, bits };
 }
 
-/** Random cells of so many channels on the grid of no task. */
+/** Random cells for all channels, on OTHER_GRID. */
 const soupOf = (channels: number, key: sn.Tensor): Uint8Array =>
   sn.tidy(() => sn.random.bernoulli(key, SOUP, [channels, ...OTHER_GRID]).astype('uint8').dataSync() as Uint8Array);
 
@@ -124,7 +124,7 @@ class Training {
     return { accuracy, solved, film };
   }
 
-  /** Whether no two grids are alike. */
+  /** Whether starts are random, so that grids differ. */
   private get isRandom(): boolean {
     return this.settings.target !== 'life' && this.settings.target !== 'picture';
   }
@@ -136,7 +136,7 @@ class Training {
     return share;
   }
 
-  /** A start, and what is to become of it in channel 0. */
+  /** A start of the task, and the target for channel 0. */
   private example(): { start: sn.Tensor; target: sn.Tensor } {
     const { start, target } = this.automaton.examples(this.keyOf(0x7fffffff), 1);
     return { start: start.squeeze([1]), target: target.squeeze([1]).take(0) };
@@ -162,7 +162,8 @@ class Training {
     return { circuit, facts: factsOf(circuit, automaton, taken, this.cells(circuit)) };
   }
 
-  /** A run of the circuit from a start of the task; a rule that wraps around is shown on a grid that is not as wide. */
+  /** A run of the circuit from a start of the task. A rule on a long grid that wraps around is shown on a square one
+   *  instead. */
   private cells(circuit: logic.Circuit): Cells {
     const { automaton, key } = this;
     const isLong = automaton.grid[1] > 2 * automaton.grid[0];

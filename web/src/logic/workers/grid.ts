@@ -1,4 +1,4 @@
-// Runs a circuit on a large grid as fast as it can, and paints what has become of it.
+// Runs a circuit on a large grid as fast as possible, and paints the result.
 
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
@@ -6,16 +6,16 @@ import { answer } from '../../compiler/workers/answer.ts';
 import { describe } from '../../compiler/workers/source.ts';
 import type { Edit, Frame, GridMethods, Palette, Start, Turn } from '../circuit/protocol.ts';
 
-/** Share of the cells that are 1 in a soup. */
+/** The share of cells that are 1 in a soup. */
 const SOUP = 0.35;
-/** Turns that the speed is the mean of. */
+/** The number of turns over which the speed is averaged. */
 const TURNS = 12;
 
-/** The last turns: cells that were computed, and in how long. */
+/** The last turns: cells computed, and the time. */
 let speeds: { cells: number; ms: number }[] = [];
 let circuit: logic.Circuit | null = null;
 let runner: logic.Runner | null = null;
-/** Of a step, ms, as far as is known. */
+/** The estimated time of a step, in ms. */
 let stepMs = 1;
 
 function current(): logic.Runner {
@@ -37,14 +37,14 @@ function cellsOf(start: Start, channels: number, side: number): Uint8Array {
   return cells;
 }
 
-/** One cell in all channels, from which a picture grows; many of them on a large grid. */
+/** Sets single cells in all channels, from each of which a picture grows; many of them on a large grid. */
 function plant(grid: logic.Runner, apart: number): void {
   for (let y = apart >> 1; y < grid.height; y += apart)
     for (let x = apart >> 1; x < grid.width; x += apart)
       for (let channel = 0; channel < grid.channels; channel++) grid.set(x, y, 1, channel);
 }
 
-/** A new grid; what was on the old one stays where it fits. */
+/** Makes a grid. keep: copies the part of the old one that fits. */
 function make(side: number, start: Start, apart: number, keep: boolean): void {
   if (circuit === null) throw new Error('there is no circuit');
   const old = keep ? runner : null;

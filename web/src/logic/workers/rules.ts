@@ -1,4 +1,4 @@
-// Runs programs of rules, round by round, and tells what they derive.
+// Runs programs of rules round by round, and reports what they derive.
 
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
@@ -8,17 +8,17 @@ import type { Problem } from '../../compiler/protocol.ts';
 import { TITLES, type Example } from '../rules/examples.ts';
 import type { Answers, Cell, Proof, Relation, Result, Round, Rule, RulesMethods, Semantics, Source } from '../rules/protocol.ts';
 
-/** Rounds after which a program is refused. */
+/** The most rounds of a program; more are an error. */
 const MOST_ROUNDS = { boolean: 10_000, numbers: 1000 };
-/** Entries of a relation that are shown. */
+/** The most entries of a relation that is shown. */
 const MOST_ENTRIES = 1 << 22;
-/** Rounds of numbers that are kept, and entries of all of them. */
+/** The most rounds whose numbers are recorded, and the most entries in all of them. */
 const MOST_FRAMES = 60;
 const MOST_VALUES = 1 << 20;
 const MOST_ROWS = 500;
 const MOST_DEPTH = 40;
 const RUNS = 3;
-/** A program that takes longer is not run again for its time. */
+/** A program that takes longer than this is not run again to be timed. */
 const AGAIN_MS = 1000;
 
 interface Opened {
@@ -42,7 +42,7 @@ async function open(): Promise<Example[]> {
   }));
 }
 
-/** What is compiled anew where it changes: the temperature is not. */
+/** The key of a compiled program; a change of the temperature needs no other one. */
 const keyOf = ({ text, semantics, params }: Source): string => JSON.stringify([text, semantics, params]);
 
 function close(): void {
@@ -62,7 +62,7 @@ function programOf(source: Source): Opened {
   const first = program.init(sn.random.key(0));
   const params: Record<string, sn.Tensor> = {};
   for (const [name, t] of Object.entries(first)) {
-    // Members without embeddings of their own are like themselves alone.
+    // Domains without given embeddings get none: their members are only like themselves.
     const given = source.params[name];
     const isEmbedding = !program.relations.includes(name) && t.ndim === 2;
     if (given === undefined && !isEmbedding) params[name] = t;
@@ -86,7 +86,7 @@ function solved(source: Source): logic.RuleProgram {
   return own.program;
 }
 
-/** Facts of a relation, as far as rounds have come. */
+/** Records the facts of a relation, round by round. */
 class Recorder {
   readonly rounds: Int16Array | null;
   readonly values: Float32Array[] | null;
@@ -130,7 +130,7 @@ class Recorder {
   }
 }
 
-/** The rounds one by one: what was known before the first, then what each derives. */
+/** Runs the rounds one by one, and records what is known before the first and what each derives. */
 function record(source: Source): { relations: Relation[]; rounds: Round[] } {
   const own = programOf(source);
   const { program } = own;
@@ -145,7 +145,7 @@ function record(source: Source): { relations: Relation[]; rounds: Round[] } {
   }
   program.solve(optionsOf(own, source));
   for (const each of recorders) {
-    // What no round derived was given.
+    // Facts that no round derived were given.
     if (!each.relation.numbers && each.rounds !== null) each.derive(program.rows(each.relation.name), 0);
     if (each.values?.length === 0) each.film();
   }
@@ -202,7 +202,7 @@ function explain(source: Source, fact: string): Proof | null {
   return found && proofOf(found, MOST_DEPTH);
 }
 
-/** With the place in the text of rules. */
+/** Describes an error, with its place in the text of rules. */
 function describeRules(error: unknown): Problem {
   const problem = describe(error);
   return error instanceof logic.RuleError ? { ...problem, line: error.at.line, column: error.at.column } : { ...problem, line: null, column: null };
