@@ -199,7 +199,7 @@ function showProgram({ name, isTrusted }: ShownProgram, change: Change): void {
 
 const examples = new ExampleChoice((name) => {
   controls.rest();
-  shown.choose(name).catch(() => undefined); // said above, as of all that is loaded late
+  shown.choose(name).catch(() => undefined); // said above, like all failures to load
 });
 
 function showBusy(seconds: number): void {

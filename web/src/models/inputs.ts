@@ -1,5 +1,5 @@
-// What a visitor gives to the inputs of a model: a picture, numbers, or numbers by chance, each in a field of its own that
-// says what is wrong with it.
+// What a visitor gives to the inputs of a model: a picture, numbers, or random numbers. Each input has a field of its own,
+// which also says what is wrong with it.
 
 import { create, setText } from '../views/dom.ts';
 import { count } from '../views/format.ts';
@@ -9,11 +9,11 @@ import { numbersIn } from './numbers.ts';
 import { FITS, SCALES, drawFitted, numbersOf, pictureAxes, pictureOf, type Fit, type PictureAxes, type PictureSettings, type Scale } from './picture.ts';
 import type { Given, Port } from './protocol.ts';
 
-/** Free sizes at first: of batches, of pictures, of others. */
+/** The first values of free sizes: of batches, of the sides of pictures, and of all others. */
 const [FREE_BATCH, FREE_SIDE, FREE_OTHER] = [1, 224, 16];
-/** Numbers of an input that a page gives. */
+/** The most numbers that the page gives to one input. */
 const MOST_NUMBERS = 1 << 26;
-/** Numbers by chance below this are shown to inputs of whole numbers. */
+/** Random numbers for integer inputs are below this. */
 const MOST_WHOLE = 100;
 
 type Way = 'picture' | 'numbers' | 'chance';
@@ -40,7 +40,7 @@ function button(text: string, onClick: () => void): HTMLButtonElement {
   return made;
 }
 
-/** Settings of pictures, in fields. */
+/** The fields for the settings of pictures. */
 export class PictureFields {
   readonly element = create('div', 'fields picture-fields');
   private readonly scale: HTMLSelectElement;
@@ -62,7 +62,7 @@ export class PictureFields {
   }
 }
 
-/** A picture from a file, a drop or the camera, as the model sees it. */
+/** A picture from a file, a drop or the camera, shown as the model sees it. */
 class PictureInput {
   readonly element = create('div', 'picture-input');
   private readonly canvas = create('canvas', 'seen');
@@ -100,7 +100,7 @@ class PictureInput {
     this.element.append(drop, this.fields.element);
   }
 
-  /** Of the canvas, in the order of the axes. */
+  /** The numbers of the canvas, in the order of the axes. */
   numbers(shape: readonly number[], axes: PictureAxes): Float32Array {
     if (this.source === null) throw new Error('There is no picture yet.');
     this.draw();
@@ -148,7 +148,7 @@ class PictureInput {
   }
 }
 
-/** One input. */
+/** The field of one input. */
 class InputField {
   readonly element = create('fieldset', 'model-input');
   private readonly sizes = new Map<number, HTMLInputElement>();
@@ -218,7 +218,7 @@ class InputField {
     return size;
   }
 
-  /** Its numbers; what is wrong with them is said in the field. */
+  /** The numbers of the input. If they are wrong, null, and the field says why. */
   get given(): Given | null {
     try {
       const given = this.read();
@@ -276,7 +276,7 @@ export class Inputs {
     this.root.replaceChildren(...this.fields.map(({ element }) => element));
   }
 
-  /** null: something is missing, and the page says what. */
+  /** null if something is missing or wrong; the page then says what. */
   get given(): Given[] | null {
     const all = this.fields.map(({ given }) => given);
     return all.every((each) => each !== null) ? all : null;

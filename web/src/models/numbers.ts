@@ -1,4 +1,4 @@
-// Numbers that a visitor writes or drops: JSON of nested arrays, or values between commas, blanks and line ends.
+// Parses numbers that a visitor types or drops: JSON of nested arrays, or values separated by commas, blanks and line ends.
 
 const MOST_SHOWN = 30;
 
@@ -35,15 +35,15 @@ export function numbersIn(text: string): number[] {
 }
 
 export interface LabelledRows {
-  /** Numbers of each row. */
+  /** The number of values in each row. */
   width: number;
   values: Float32Array;
   labels: Uint32Array;
-  /** In the order in which they come. */
+  /** In the order of their first appearance, or the numbers of the outputs. */
   classes: string[];
 }
 
-/** Lines of numbers with the class in the last column; a first line of names is left out. */
+/** Lines of numbers with the class in the last column. A first line of column names is left out. */
 export function labelledRows(text: string): LabelledRows {
   const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '');
   const rows = lines.map((line) => line.split(/[,;\t]/).map((cell) => cell.trim()));
@@ -66,7 +66,7 @@ export function labelledRows(text: string): LabelledRows {
     if (!classes.includes(name)) classes.push(name);
     labels[i] = classes.indexOf(name);
   });
-  // Whole numbers from 0 on are the numbers of the outputs themselves.
+  // If all classes are whole numbers from 0 on, they are the numbers of the outputs themselves.
   const numbers = classes.map(Number);
   if (!numbers.every((each) => Number.isInteger(each) && each >= 0 && each < 1000)) return { width, values, labels, classes };
   const own = labels.map((label) => numbers[label]);

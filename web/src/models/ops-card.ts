@@ -1,4 +1,4 @@
-// The operators of a graph: how often each is there, how many weights it has, and what it takes in a run op by op.
+// The operators of a graph: how often each occurs, how many weights it has, and how long it takes if the ops run one by one.
 
 import { create, element, inside, setText, setValue } from '../views/dom.ts';
 import { NONE, count, significant } from '../views/format.ts';

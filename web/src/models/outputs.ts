@@ -1,10 +1,10 @@
-// What a model made, drawn: scores of classes as bars, a picture as a picture, everything as numbers.
+// The outputs of a model, drawn: scores of classes as bars, a picture as a picture, and everything as numbers.
 
 import { create } from '../views/dom.ts';
 import { count, short } from '../views/format.ts';
 import type { Output } from './protocol.ts';
 
-/** Classes that are shown, and the most that are taken for classes. */
+/** The number of classes that are shown, and the largest size that is taken for a number of classes. */
 const BEST = 8;
 const MOST_CLASSES = 4096;
 const LEAST_SIDE = 8;
@@ -18,7 +18,7 @@ function softmax(scores: ArrayLike<number>): number[] {
   return weights.map((weight) => weight / sum);
 }
 
-/** The scores of one example where an output is that; null: it is something else. */
+/** The scores of the first example if the output looks like scores of classes, otherwise null. */
 function scoresOf({ shape, values }: Output): Float32Array | null {
   const last = shape.at(-1) ?? 0;
   const isRow = shape.every((size, axis) => axis === shape.length - 1 || size === 1);
@@ -44,7 +44,7 @@ function bars(output: Output, scores: Float32Array, classes: readonly string[]):
   return create('div', '', create('p', 'foot', `The likeliest of ${count(scores.length)} classes, ${what}${output.shape.length === 2 && output.shape[0] > 1 ? ', of the first example' : ''}.`), list);
 }
 
-/** Places of channels and sides, where an output is a picture. */
+/** The sizes of a picture and the place of its channels if the output looks like a picture, otherwise null. */
 function pictureOf({ shape }: Output): { channels: number; height: number; width: number; isFirst: boolean } | null {
   const rank = shape.length;
   if (rank < 2 || rank > 4) return null;
@@ -102,7 +102,7 @@ function drawn(output: Output, classes: readonly string[]): HTMLElement {
   return place === null ? table(output) : picture(output, place);
 }
 
-/** classes: names of what scores are of, as far as they are known. */
+/** classes: the names of the classes that scores belong to, as far as they are known. */
 export function showOutputs(root: HTMLElement, outputs: readonly Output[], classes: readonly string[]): void {
   root.replaceChildren(...outputs.map((output) => {
     const own = create('section', 'model-output', create('h3', '', output.name, ` ${output.shape.join(' × ') || 'one number'}${output.dtype === 'float32' ? '' : ` ${output.dtype}`}`), drawn(output, classes));

@@ -1,4 +1,5 @@
-// Pictures as numbers for an input: cut or scaled to its size, with visible settings for what its numbers mean.
+// Turns a picture into the numbers of an input: crops or scales it to the input's size. Visible settings say what the numbers
+// mean.
 
 import type { Port } from './protocol.ts';
 
@@ -20,14 +21,14 @@ export interface PictureSettings {
   inverted: boolean;
 }
 
-/** Where the parts of a picture are among the axes of an input. */
+/** The axes of an input that hold the parts of a picture. */
 export interface PictureAxes {
   channels: number;
   height: number;
   width: number;
 }
 
-/** Of an input that may be a picture; null: it is none. */
+/** The axes if the input may be a picture, otherwise null. */
 export function pictureAxes({ dtype, shape }: Port): PictureAxes | null {
   if (shape === null || !['float', 'float16', 'double', 'uint8', ''].includes(dtype)) return null;
   const rank = shape.length;
@@ -40,7 +41,7 @@ export function pictureAxes({ dtype, shape }: Port): PictureAxes | null {
   return null;
 }
 
-/** The place of a picture of some size in a frame of another: x, y, width, height. */
+/** Where a picture of one size is drawn in a frame of another: x, y, width, height. */
 function placed(fit: Fit, from: readonly [number, number], to: readonly [number, number]): [number, number, number, number] {
   if (fit === 'stretch') return [0, 0, ...to];
   const across = to[0] / from[0];
@@ -50,7 +51,7 @@ function placed(fit: Fit, from: readonly [number, number], to: readonly [number,
   return [(to[0] - width) / 2, (to[1] - height) / 2, width, height];
 }
 
-/** Draws a picture into a canvas of a size, as the model will see it. */
+/** Draws a picture into a canvas of the given size, as the model will see it. */
 export function drawFitted(canvas: HTMLCanvasElement, source: CanvasImageSource, size: readonly [number, number], fit: Fit, width: number, height: number): void {
   canvas.width = width;
   canvas.height = height;
@@ -81,7 +82,7 @@ export function numbersOf(canvas: HTMLCanvasElement, shape: readonly number[], a
   return values;
 }
 
-/** A file as a picture; what is none is an error in words. */
+/** Decodes a file as a picture. If that fails, throws an error with a sentence for the visitor. */
 export async function pictureOf(file: Blob & { name?: string }): Promise<ImageBitmap> {
   try {
     return await createImageBitmap(file);

@@ -1,4 +1,4 @@
-// Questions to the worker that has the model, each with its answer.
+// The questions to the worker that holds the model, with their answers.
 
 import type { Problem } from '../compiler/protocol.ts';
 
@@ -6,30 +6,30 @@ import type { Problem } from '../compiler/protocol.ts';
 export interface Port {
   name: string;
   dtype: string;
-  /** Numbers, names of sizes that are free, '' where nothing is said; null: of any rank. */
+  /** Fixed sizes as numbers, free ones by name, '' if the file says nothing; null: any rank. */
   shape: readonly (number | string)[] | null;
 }
 
-/** A step of the file's graph. */
+/** A node of the file's graph. */
 export interface FileNode {
   op: string;
-  /** '' where the file gives none. */
+  /** '' if the file gives none. */
   name: string;
-  /** The parts of the model that it is in, from the largest on. */
+  /** The parts of the model that contain it, the largest first. */
   scopes: string[];
-  /** Numbers in the weights that it reads. */
+  /** The number of elements in the weights that it reads. */
   parameters: number;
-  /** It reads weights and constants alone. */
+  /** Whether it depends on weights and constants only. */
   constant: boolean;
 }
 
 export interface FileGraph {
   nodes: FileNode[];
-  /** Pairs of places in nodes: from, to. */
+  /** Pairs of indices into nodes: from, to. */
   edges: Uint32Array;
 }
 
-/** What can be trained by itself: weights of one part of the model. */
+/** The weights of one part of the model, which can be trained on their own. */
 export interface Block {
   name: string;
   parameters: number;
@@ -38,21 +38,21 @@ export interface Block {
 export interface Facts {
   kind: 'onnx' | 'gguf';
   name: string;
-  /** What it is, in a sentence or two. */
+  /** A description in a sentence or two. */
   words: string;
   facts: [name: string, value: string][];
   graph: FileGraph;
   inputs: Port[];
   outputs: Port[];
-  /** From the first to the last; of a GGUF file none. */
+  /** From the first to the last; none for a GGUF file. */
   blocks: Block[];
-  /** Whether it writes text. */
+  /** Whether it is a model that generates text. */
   writes: boolean;
-  /** Why it does not run; it is shown all the same. */
+  /** Why it does not run, if so; it is shown all the same. */
   problem: Problem | null;
 }
 
-/** Numbers for an input. */
+/** The numbers for an input. */
 export interface Given {
   name: string;
   shape: number[];
@@ -63,52 +63,52 @@ export interface Output {
   name: string;
   dtype: string;
   shape: number[];
-  /** The first ones. */
+  /** The first values. */
   values: Float32Array;
 }
 
 export interface Ran {
   outputs: Output[];
-  /** The run that compiles, and the best of those behind it. */
+  /** The time of the first run, which compiles, and the best time of the following ones. */
   firstMs: number;
   ms: number;
 }
 
-/** Of a node of the graph, run by itself. */
+/** The time of one node of the graph, run alone. */
 export interface NodeTime {
   node: number;
   ms: number;
-  /** Of its first output, in words. */
+  /** The shape of its first output, as text. */
   shape: string;
 }
 
-/** Training of small models in the page, a slice of time after the other. */
+/** The progress of training a small model in the page, which is done in slices of time. */
 export interface Making {
   step: number;
   steps: number;
   loss: number;
-  /** The model is there. */
+  /** Whether the model is complete. */
   done: boolean;
 }
 
 export type Maker = 'digits' | 'writer';
 
-/** What is trained, with what. */
+/** What is trained, and how. */
 export interface TuneSettings {
-  /** Weights of so many blocks, from the end. */
+  /** The number of trained blocks, counted from the end. */
   blocks: number;
   learningRate: number;
-  /** Examples in a step. */
+  /** The number of examples in a step. */
   batch: number;
 }
 
-/** Examples of an input, one behind the other. */
+/** The examples of an input, one after the other. */
 export interface Examples {
   input: string;
-  /** Of one example, without its place in a batch. */
+  /** The shape of one example, without the batch axis. */
   shape: number[];
   values: Float32Array;
-  /** The class of each. */
+  /** The class of each example. */
   labels: Uint32Array;
   classes: number;
 }
@@ -118,15 +118,15 @@ export interface TuneFacts {
   frozen: number;
   train: number;
   held: number;
-  /** What is said of how classes meet outputs. */
+  /** A note on how classes map to outputs; '' if there is nothing to say. */
   note: string;
 }
 
 export interface TuneProgress {
   step: number;
-  /** Of each step of this slice. */
+  /** The loss of each step of this slice. */
   losses: number[];
-  /** Share of the held-out examples that is right: before, and now. */
+  /** The share of the held-out examples that is classified correctly: before training, and now. */
   before: number;
   accuracy: number;
 }
@@ -137,7 +137,7 @@ export interface Sampling {
   topP: number;
   minP: number;
   maxTokens: number;
-  /** null: by chance. */
+  /** null: a random one. */
   seed: number | null;
 }
 
@@ -147,45 +147,45 @@ export interface Message {
 }
 
 export interface Written {
-  /** What is new. */
+  /** The text that was written since the last question. */
   text: string;
   tokens: number;
   promptTokens: number;
-  /** From the question to the first token, and all since then, in ms. */
+  /** The time from the question to the first token, and from then until now, in ms. */
   firstMs: number;
   restMs: number;
-  /** Why it ended; null: it goes on. */
+  /** Why generation ended; null while it goes on. */
   reason: string | null;
 }
 
-/** Where time goes while a model writes: a share of it all. */
+/** One part of the time that a model takes to write a token. */
 export interface Part {
   name: string;
   ms: number;
 }
 
 export interface ModelsMethods {
-  /** Threads. */
+  /** Returns the number of threads. */
   open(): number;
   load(name: string, file: Blob): Facts;
-  /** Trains the page's own small model for so many ms, at most to its end. */
+  /** Trains the page's own small model for the given time in ms, or until it is complete. */
   make(which: Maker, ms: number): Making;
-  /** Takes it as it is: the same as load of its file. */
+  /** Opens the page's own model as it is now, like load with its file. */
   take(which: Maker): Facts;
-  /** The file of what is loaded, where the page made it. */
+  /** The file of the loaded model, if the page made it. */
   file(): Uint8Array;
   run(given: Given[]): Ran;
-  /** Op by op. */
+  /** Runs the nodes one by one. */
   times(given: Given[]): NodeTime[];
-  /** Some of the digits that the page has, for a model of one input of as many numbers. */
+  /** Some of the page's digits, for a model with one input of as many numbers. */
   digits(input: string, shape: number[], upsideDown: boolean): Examples;
   tune(settings: TuneSettings, examples: Examples): TuneFacts;
   tuneOn(ms: number): TuneProgress;
-  /** The file with the weights as they are now; the loaded model runs with them from now on. */
+  /** The file with the current weights. From now on the loaded model runs with them. */
   tuned(): Uint8Array;
   write(messages: readonly Message[], sampling: Sampling): void;
   writeOn(ms: number): Written;
   writeEnd(): void;
-  /** Of a token of the text that was written last. */
+  /** How the time of a token splits up, for the last text that was written. */
   parts(): Part[];
 }

@@ -1,9 +1,9 @@
-// The page's end of the worker that has the model. What runs can be ended: the worker goes, and the model with it.
+// The page's end of the worker that holds the model. A run can be cancelled: the worker is ended, and the model with it.
 
 import { Rpc, openPatiently } from '../compiler/rpc.ts';
 import type { ModelsMethods } from './protocol.ts';
 
-/** A large file and the first run of a large model take their time; whoever waits can end it. */
+/** A large file, and the first run of a large model, take a long time; the visitor can cancel them. */
 const PATIENCE_MS = 15 * 60_000;
 
 export class Runner {
@@ -13,7 +13,7 @@ export class Runner {
   private opened: Promise<number> | null = null;
   private asked = 0;
 
-  /** changed: something runs now, or nothing does any more. */
+  /** changed: called when a question begins to run, and when none runs any more. */
   constructor(private readonly changed: (busy: boolean) => void) {}
 
   async ask<K extends keyof ModelsMethods>(method: K, ...args: Parameters<ModelsMethods[K]>): Promise<ReturnType<ModelsMethods[K]>> {
@@ -27,7 +27,7 @@ export class Runner {
     }
   }
 
-  /** Whether what was loaded is still there. */
+  /** Whether the worker, and with it what was loaded, still exists. */
   get alive(): boolean {
     return this.rpc.alive;
   }

@@ -1,18 +1,18 @@
-// The graph of a file as a drawing: nodes of a part of the model that is closed are one box. Parts are closed at first as far
-// as it takes to have few boxes.
+// Draws the graph of a file. Each closed part of the model is one box with all its nodes. At first so many parts are closed
+// that there are few boxes.
 
 import { shorten, type Box, type Drawing, type Line } from '../compiler/graph/scene.ts';
 import { count, plural, scaled } from '../views/format.ts';
 import type { FileGraph, FileNode, NodeTime } from './protocol.ts';
 
-/** Boxes that a first look has at most. */
+/** The most boxes of the first view. */
 const FIRST_LOOK = 60;
 const MOST_DEPTH = 12;
-/** More boxes are not drawn. */
+/** A graph with more boxes is not drawn. */
 export const MOST_BOXES = 6000;
 
 export interface ShownBox {
-  /** Its part of the model; '' for a single node. */
+  /** The part of the model that it stands for; '' for a single node. */
   part: string;
   nodes: number[];
 }
@@ -22,7 +22,7 @@ export interface Shown {
   boxes: ShownBox[];
 }
 
-/** The parts around a node, from the largest on. */
+/** The paths of the parts that contain a node, the largest first. */
 function partsOf({ scopes }: FileNode): string[] {
   const parts: string[] = [];
   for (const scope of scopes) parts.push(parts.length === 0 ? scope : `${parts.at(-1)}/${scope}`);
@@ -42,7 +42,7 @@ function orderOf({ nodes, edges }: FileGraph): number[] {
       found.push(node);
       for (const each of read[node]) if (nodes[each].constant) pending.push(each);
     }
-    // Files have nodes after those that they read.
+    // A file lists nodes after the nodes that they read.
     order.push(...found.sort((a, b) => a - b));
   };
   nodes.forEach(({ constant }, node) => constant || place(node));
@@ -53,9 +53,9 @@ function orderOf({ nodes, edges }: FileGraph): number[] {
 export class Scopes {
   readonly open = new Set<string>();
   private readonly parts: string[][];
-  /** Nodes in the order in which they are drawn: what is computed of weights alone stands before its first reader. */
+  /** The nodes in drawing order: nodes that depend on weights only stand before their first reader. */
   private readonly order: number[];
-  /** Ops in the order of how often they are, for their colours. */
+  /** The rank of each op by how often it occurs, which selects its colour. */
   private readonly colour: Map<string, number>;
 
   constructor(readonly graph: FileGraph) {
@@ -67,7 +67,7 @@ export class Scopes {
     this.openFirst();
   }
 
-  /** Level by level, as long as there are few boxes. */
+  /** Opens level by level, as long as there are few boxes. */
   private openFirst(): void {
     for (let depth = 0; depth < MOST_DEPTH; depth++) {
       const next = new Set(this.parts.flatMap((parts) => (parts.length > depth ? [parts[depth]] : [])));
@@ -83,7 +83,7 @@ export class Scopes {
     for (const part of this.parts.flat()) this.open.add(part);
   }
 
-  /** Shows what a part is made of, one level deeper: a part in it that is all of it is opened, too. */
+  /** Opens a part by one level. If one inner part makes up all of it, opens that too. */
   openPart(part: string): void {
     const before = this.count;
     for (let name: string | undefined = part; name !== undefined; ) {
@@ -94,7 +94,7 @@ export class Scopes {
     }
   }
 
-  /** The part that a node is in, with all parts in it. */
+  /** Closes the innermost open part that contains the node, with all parts in it. */
   closeAround(node: number): void {
     const around = this.parts[node].filter((part) => this.open.has(part)).at(-1);
     if (around !== undefined) for (const part of [...this.open]) if (part === around || part.startsWith(`${around}/`)) this.open.delete(part);
@@ -138,7 +138,7 @@ export class Scopes {
     const lines = new Map<number, Line>();
     for (let e = 0; e < edges.length; e += 2) {
       const [from, to] = [boxOf[edges[e]], boxOf[edges[e + 1]]];
-      // A part may read what a part reads of it; the layout has no circles.
+      // Two parts may read each other, but the layout needs a graph without cycles.
       if (from < to) lines.set(from * boxes.length + to, { from, to, cut: false, saved: false });
     }
     const total = times === null ? 0 : [...times.values()].reduce((sum, { ms }) => sum + ms, 0);
@@ -168,7 +168,7 @@ export class Scopes {
     };
   }
 
-  /** A box in a sentence. */
+  /** Describes a box in a sentence. */
   describe({ part, nodes }: ShownBox, times: ReadonlyMap<number, NodeTime> | null): string {
     const own = nodes.map((node) => this.graph.nodes[node]);
     const parameters = own.reduce((sum, each) => sum + each.parameters, 0);

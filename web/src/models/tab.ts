@@ -1,5 +1,5 @@
-// The Models tab: a file of the visitor's, or a model that the page makes, is looked at, run, trained and talked to. All of
-// it happens in a worker of its own. Loaded when the tab is first opened.
+// The Models tab: a model from the visitor's file, or one that the page makes, can be inspected, run, trained and talked to.
+// All of this happens in a worker of its own. The tab is loaded when it is first opened.
 
 import '../style/graph.css';
 import '../style/models.css';
@@ -20,13 +20,13 @@ import { Runner } from './runner.ts';
 import { TuneCard } from './tune-card.ts';
 
 export interface Surroundings {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
-  /** Says what the page's address has wrong. */
+  /** Reports an error in the page's address. */
   address(message: string): void;
 }
 
-/** How long the page's own model trains before the page shows how far it is. */
+/** How long the page's own model trains, in ms, before the page shows its progress. */
 const SLICE_MS = 250;
 
 const CARDS = { run: 'models-run-card', ops: 'models-ops-card', tune: 'models-tune-card', chat: 'models-chat-card' };
@@ -43,14 +43,14 @@ export class ModelsTab {
   private readonly ops: OpsCard;
   private readonly chat: ChatCard;
   private readonly tune: TuneCard;
-  /** The file that is open, and the best time of a run. */
+  /** The open file, and the best time of a run. */
   private source: { name: string; blob: Blob; isMade: boolean } | null = null;
   private runMs: number | null = null;
   private making: Maker | null = null;
   private isTaken = false;
-  /** The page's own model learns only while somebody looks. */
+  /** The page's own model trains only while the tab is shown. */
   private readonly resting = new Rest();
-  /** Of its outputs, where it was trained here. */
+  /** The names of the output classes, if the model was trained here. */
   private classes: readonly string[] = [];
   private readonly killButton: HTMLButtonElement;
 
@@ -81,7 +81,7 @@ export class ModelsTab {
     }
   }
 
-  /** Another place is looked at. */
+  /** Called when another tab is opened. */
   rest(): void {
     this.inputs.rest();
     this.chat.rest();
@@ -89,7 +89,7 @@ export class ModelsTab {
     this.resting.begin();
   }
 
-  /** The tab is shown again. */
+  /** Called when the tab is shown again. */
   wake(): void {
     this.resting.wake();
   }
@@ -103,7 +103,7 @@ export class ModelsTab {
     });
     const drag = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
-      // A field of a card may have taken it.
+      // A field of a card may have taken the drop.
       const isTaken = event.defaultPrevented;
       event.preventDefault();
       const isInside = event.relatedTarget instanceof Node && this.root.contains(event.relatedTarget);
@@ -146,7 +146,7 @@ export class ModelsTab {
     }
   }
 
-  /** Trains one of the page's own models, and opens it. */
+  /** Trains one of the page's own models and opens it. */
   private async make(which: Maker): Promise<void> {
     if (this.making === which) return;
     this.surroundings.quiet();
@@ -225,7 +225,7 @@ export class ModelsTab {
     const { given } = this.inputs;
     const shown = element('models-outputs');
     if (given === null) {
-      shown.replaceChildren(); // they would pass for those of this input
+      shown.replaceChildren(); // they would look like outputs of the new input
       return this.note('An input is not as it should be: see there.', true);
     }
     this.surroundings.quiet();
@@ -259,13 +259,13 @@ export class ModelsTab {
     }
   }
 
-  /** The worker goes; the file is opened again, if it had been open. */
+  /** Ends the worker; then opens the file again if one was open. */
   private kill(): void {
     this.endMaking();
     this.runner.end();
     const { source } = this;
     if (source === null) return this.say('Ended.');
-    this.source = null; // it is not there before it has been opened once more
+    this.source = null; // nothing is open until it has been opened again
     void this.open(source.name, source.blob, source.isMade);
   }
 }

@@ -1,5 +1,5 @@
-// Fine-tuning: the last blocks of the model learn from a visitor's examples. Loss and accuracy are live; the file goes home
-// with the new weights.
+// Fine-tuning: the last blocks of the model learn from the visitor's examples. Loss and accuracy are shown live. The file with
+// the new weights can be downloaded.
 
 import { Chart } from '../views/chart.ts';
 import { download } from '../views/download.ts';
@@ -9,11 +9,11 @@ import { ExampleSet } from './examples.ts';
 import type { Facts } from './protocol.ts';
 import type { Runner } from './runner.ts';
 
-/** How long the worker trains before the page shows more. */
+/** How long the worker trains, in ms, before the page is updated. */
 const SLICE_MS = 250;
-/** Blocks to begin with. */
+/** The number of blocks that is chosen at first. */
 const FIRST_BLOCKS = 2;
-/** Weight of the newest loss in the mean. */
+/** The weight of the newest loss in the running mean. */
 const FRESH = 0.15;
 const MARKS = [[0, 1, 2, 4], [0, 0.5, 1, 1.5, 2, 3, 4]];
 
@@ -21,7 +21,7 @@ const sizeText = (size: number): string => (size < 100_000 ? count(size) : scale
 
 export interface TuneActions {
   quiet(): void;
-  /** The loaded model has new weights, and its outputs are these classes. */
+  /** The loaded model has new weights, and its outputs stand for these classes. */
   renewed(classes: readonly string[]): void;
 }
 
@@ -29,7 +29,7 @@ export class TuneCard {
   private name = '';
   private isRunning = false;
   private isPaused = false;
-  /** Another model was opened since. */
+  /** Incremented when another model is opened. */
   private turn = 0;
   private steps: number[] = [];
   private losses: number[] = [];
@@ -63,7 +63,7 @@ export class TuneCard {
     this.downloadButton.addEventListener('click', () => void this.take());
   }
 
-  /** Another model. */
+  /** Shows another model. */
   open({ name, blocks, inputs }: Facts): void {
     this.turn++;
     this.isRunning = this.isPaused = false;

@@ -32,7 +32,7 @@ export interface Progress {
   accuracy: number | null;
   /** Whether the hard gates also do the task on fresh grids. */
   solved: boolean;
-  /** Null where nothing was filmed. */
+  /** null if nothing was filmed. */
   film: Film | null;
 }
 

@@ -23,9 +23,9 @@ export interface Turn {
   /** Runs steps for `ms` milliseconds, but at most `most`. */
   ms: number;
   most: number;
-  /** Made before the steps. */
+  /** Applied before the steps. */
   edits: Edit[];
-  /** The one that is painted. */
+  /** The channel that is painted. */
   channel: number;
   palette: Palette;
 }

@@ -1,21 +1,21 @@
-// The blocks of a network: what its weights are grouped into to be trained or frozen, in the order in which data flows.
+// The blocks of a network: groups of weights that are trained or frozen together, in the order of the data flow.
 
 import type { OnnxFile } from 'sinter/onnx';
 
 export interface WeightBlock {
   name: string;
   parameters: number;
-  /** Names of its weights. */
+  /** The names of its weights. */
   weights: string[];
-  /** Places in the file's nodes of those that read them. */
+  /** The indices in the file's nodes of those that read the weights. */
   nodes: number[];
 }
 
-/** So many blocks are a good choice. */
+/** The least and the largest number of blocks that is a good choice. */
 const [FEW, MANY] = [3, 64];
 const MOST_DEPTH = 6;
 
-/** By the parts of names as deep as they give a good number of blocks; otherwise each node that has weights is one. */
+/** Groups names by the shortest path prefix that gives a good number of blocks. Otherwise each node with weights is a block. */
 function keysOf(names: readonly string[]): string[] {
   const parts = names.map((name) => name.split('/').filter((part) => part !== '').slice(0, -1));
   for (let depth = 1; depth <= MOST_DEPTH; depth++) {
@@ -26,7 +26,7 @@ function keysOf(names: readonly string[]): string[] {
   return names.map((_, i) => String(i));
 }
 
-/** params: names of the weights that can be trained. */
+/** params: the names of the trainable weights. */
 export function blocksOf(file: OnnxFile, params: ReadonlySet<string>): WeightBlock[] {
   const sizes = new Map(file.weights.map(({ name, shape }) => [name, shape.reduce((product, size) => product * size, 1)]));
   const taken = new Set<string>();

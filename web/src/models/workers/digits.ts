@@ -1,4 +1,4 @@
-// A small convolutional network that learns to read digits, as an ONNX file.
+// Makes a small convolutional network that learns to read digits, as an ONNX file.
 
 import * as sn from 'sinter';
 import * as onnx from 'sinter/onnx';
@@ -14,7 +14,7 @@ const BATCH = 64;
 const SIDE = 28;
 const EXAMPLES = 250;
 
-/** Digits of the test, as grey values between 0 and 1. */
+/** Digits of the test set, as grey values between 0 and 1. */
 export async function digitExamples(input: string, shape: number[], upsideDown: boolean): Promise<Examples> {
   const { test } = await digitSet({ batch: BATCH, shape: [SIDE, SIDE, 1] });
   const pixels = SIDE * SIDE;
@@ -46,7 +46,7 @@ export async function digits(): Promise<Recipe> {
     step: run.step,
     async file() {
       const { params } = run;
-      // Grey values between 0 and 1, as pictures have them.
+      // The input of the file has grey values between 0 and 1, as pictures have.
       const [zero, one] = [standardise(0), standardise(1)];
       return sn.tidy(() =>
         onnx.export(

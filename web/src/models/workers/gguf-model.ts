@@ -1,4 +1,4 @@
-// A GGUF file that is loaded: what it says, and the text that its model writes, a slice of time after the other.
+// A loaded GGUF file: its description, and the text that its model writes, in slices of time.
 
 import * as sn from 'sinter';
 import * as gguf from 'sinter/gguf';
@@ -8,10 +8,10 @@ import type { Facts, Message, Part, Sampling, Written } from '../protocol.ts';
 import { facts, graphOf, words } from './gguf-words.ts';
 import { partsOf } from './llm-parts.ts';
 
-/** Tokens that are written under the profiler. */
+/** The number of tokens that are written under the profiler. */
 const PROFILED_TOKENS = 24;
 
-/** A text under way. */
+/** A text that is being written. */
 interface Writing {
   pieces: AsyncGenerator<string, llm.Generated>;
   signal: AbortController;
@@ -28,7 +28,7 @@ export class GgufModel {
     readonly model: llm.Model | null,
   ) {}
 
-  /** isRead: the file can be read, and its weights are about to be. */
+  /** isRead: called when the file has proved readable, just before its weights are read. */
   static async load(name: string, source: Blob, isRead: () => Promise<void>): Promise<GgufModel> {
     const header = await gguf.stream(source);
     await header.close();
@@ -56,7 +56,7 @@ export class GgufModel {
   }
 
   private writing: Writing | null = null;
-  /** The text that was gone on with last: that of the profile. */
+  /** The last prompt, which the profile uses too. */
   private prompt = ' ';
 
   private get loaded(): llm.Model {
@@ -64,7 +64,7 @@ export class GgufModel {
     return this.model;
   }
 
-  /** Files with a template of chats get all messages, others the last text alone, which they go on with. */
+  /** If the file has a chat template, the model gets all messages; otherwise only the last text, which it continues. */
   async write(messages: readonly Message[], { seed, ...rest }: Sampling): Promise<void> {
     await this.writeEnd();
     const { loaded: model } = this;

@@ -1,12 +1,12 @@
-// What a GGUF file is, in words, and a graph of its tensors: a file has no graph, but names that say where each weight
-// works. Blocks are drawn one behind the other.
+// Describes a GGUF file in words, and as a graph of its tensors. A file has no graph, but names that say where each weight is
+// used. Blocks are drawn one after the other.
 
 import type { GgufHeader, GgufTensor } from 'sinter/gguf';
 import { bytes as byteText, count, scaled } from '../../views/format.ts';
 import type { FileGraph, FileNode } from '../protocol.ts';
 
 const MOST_LETTERS = 200;
-/** Tensors of a step that those of the next are drawn to read. */
+/** The most tensors of a step that the tensors of the next step are drawn to read. */
 const MOST_LINES = 4;
 
 const sizeOf = ({ shape }: GgufTensor): number => shape.reduce((product, size) => product * size, 1);
@@ -53,7 +53,7 @@ export function facts(header: GgufHeader, bytes: number): [string, string][] {
   ];
 }
 
-/** In the order in which a block uses them; those of a step read what those of the step before made. */
+/** The order in which a block uses its tensors. The tensors of a step read the results of the step before. */
 const STEPS: [role: string, names: RegExp][] = [
   ['embedding', /^token_embd/],
   ['norm', /attn_norm/],
@@ -74,7 +74,7 @@ const stepOf = (name: string): number => {
   return found < 0 ? STEPS.length : found;
 };
 
-/** Of what is in a block its number; what is before and behind all blocks. */
+/** The number of the block that contains the tensor; -1 for what is before all blocks, Infinity for what is after them. */
 function blockOf(name: string): number {
   const block = /^blk\.(\d+)\./.exec(name);
   return block !== null ? Number(block[1]) : name.startsWith('token_embd') ? -1 : Infinity;

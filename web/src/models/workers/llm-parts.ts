@@ -1,10 +1,10 @@
-// Where time goes while a language model writes. A decoder's step is a row of kernels: a norm stands in front of each half
-// of a block and of the output, so what lies between two norms is attention and feed-forward in turn.
+// Where the time goes while a language model writes. A decoder's step is a sequence of kernels. A norm precedes each half of a
+// block, and the output; so the kernels between two norms are attention and feed-forward in turn.
 
 import type { Profile, Span } from 'sinter';
 import type { Part } from '../protocol.ts';
 
-/** A kernel's turn: the spans of all threads in it. */
+/** One run of a kernel: the spans of all threads in it. */
 interface Turn {
   name: string;
   step: number;
@@ -24,7 +24,7 @@ function turnsOf(spans: readonly Span[]): Turn[] {
   return turns;
 }
 
-/** The runs of a program: each begins where numbers of kernels begin again. */
+/** The runs of a program: each begins where the numbers of the kernels start again. */
 function runsOf(turns: readonly Turn[]): Turn[][] {
   const runs: Turn[][] = [];
   turns.forEach((turn, i) => {

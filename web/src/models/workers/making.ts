@@ -1,20 +1,20 @@
-// Small models that the page makes of data that it has, so that there is one without any file: they train here, a slice of
-// time after the other, and become files.
+// Small models that the page trains on its own data, so that a visitor without a file has one. They train here in slices of
+// time, and become files.
 
 import * as sn from 'sinter';
 import type { Making } from '../protocol.ts';
 
-/** A model in the making. */
+/** A model that is being trained. */
 export interface Recipe {
   readonly steps: number;
-  /** The loss of the step behind so many. */
+  /** Does one step after `done` steps, and returns its loss. */
   step(done: number): Promise<number>;
-  /** The model as it is now, as a file. */
+  /** The current model, as a file. */
   file(): Promise<Uint8Array<ArrayBuffer>>;
   dispose(): void;
 }
 
-/** Weight of the newest loss in the mean that is shown. */
+/** The weight of the newest loss in the running mean that is shown. */
 const FRESH = 0.1;
 
 export class Maker {
@@ -43,7 +43,7 @@ export class Maker {
   }
 }
 
-/** Training of a loss on batches, as recipes have it. */
+/** The training of a loss on batches, in the form that a Recipe needs. */
 export function training<P>(params: P, loss: (params: P, x: sn.Tensor, answers: sn.Tensor) => sn.Tensor, optimizer: sn.optim.Optimizer, batch: (step: number) => readonly [sn.Tensor, sn.Tensor]) {
   const step = sn.trainStep(loss as never, optimizer) as unknown as sn.TrainStep<P, [sn.Tensor, sn.Tensor]>;
   let state = step.init(params);

@@ -1,4 +1,4 @@
-// The worker of the Models tab: it has one model at a time. What reads a kind of file is loaded with the first of it.
+// The worker of the Models tab. It holds one model at a time. The reader of a kind of file is loaded with the first such file.
 
 import * as sn from 'sinter';
 import { answer } from '../../compiler/workers/answer.ts';
@@ -9,7 +9,7 @@ import { Maker } from './making.ts';
 import type { OnnxModel } from './onnx-model.ts';
 import type { Tuning } from './tuning.ts';
 
-/** The first bytes of a GGUF file: GGUF. */
+/** The magic number of a GGUF file: GGUF. */
 const GGUF = [0x47, 0x47, 0x55, 0x46];
 const MADE_NAMES: Record<Makes, string> = { digits: 'digits.onnx', writer: 'sonnets.gguf' };
 
@@ -25,11 +25,11 @@ async function forget(): Promise<void> {
   tuning = onnx = gguf = null;
 }
 
-/** A file that cannot be read leaves the model that is there as it is, with what it has learnt. */
+/** Loads a file. If it cannot be read, the current model stays as it is, with what it has learnt. */
 async function load(name: string, file: Blob): Promise<Facts> {
   const first = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   if (GGUF.every((byte, i) => first[i] === byte)) {
-    // Its weights may be large: those before them go as soon as the file is known to be one.
+    // Its weights may be large, so the current ones are released as soon as the file has proved to be one.
     gguf = await (await import('./gguf-model.ts')).GgufModel.load(name, file, forget);
     return gguf.facts;
   }

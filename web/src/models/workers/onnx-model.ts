@@ -1,4 +1,4 @@
-// An ONNX file that is loaded: what it says, its runs, and what each node takes.
+// A loaded ONNX file: its description, its runs, and the time of each node.
 
 import * as sn from 'sinter';
 import * as onnx from 'sinter/onnx';
@@ -7,13 +7,13 @@ import type { Facts, Given, NodeTime, Output, Ran } from '../protocol.ts';
 import { blocksOf } from './blocks.ts';
 import { facts, graphOf, shapeText, words } from './onnx-words.ts';
 
-/** Numbers of an output that are sent to the page. */
+/** The most numbers of an output that are sent to the page. */
 const MOST_VALUES = 1 << 18;
-/** Runs behind the first: until so many, or so many ms. */
+/** The limits of repeated runs after the first: their number, and their total time in ms. */
 const RUNS = 10;
 const RUNS_MS = 600;
 
-/** What holds the elements of an input. */
+/** The dtype that holds the elements of an input. */
 const DTYPES: Record<string, sn.DType> = { float: 'float32', double: 'float64', float16: 'float16', bfloat16: 'bfloat16', bool: 'bool', uint8: 'uint8', int8: 'int8', '': 'float32' };
 
 export function tensorOf(dtype: string, shape: readonly number[], values: Float32Array): sn.Tensor {
@@ -24,7 +24,7 @@ export function tensorOf(dtype: string, shape: readonly number[], values: Float3
 
 export class OnnxModel {
   file: onnx.OnnxFile;
-  /** null: why it does not run is in the facts. */
+  /** null if it does not run; the facts then say why. */
   model: onnx.Model | null = null;
   readonly facts: Facts;
 
@@ -90,7 +90,7 @@ export class OnnxModel {
     const list: NodeTime[] = [];
     sn.tidy(() => {
       const inputs = this.tensors(given);
-      // The first time, each op is compiled.
+      // The first run compiles each op, so it is not timed.
       sn.dispose(this.loaded.run(inputs, { onNode: () => undefined }));
       sn.dispose(this.loaded.run(inputs, {
         onNode: ({ node, ms, outputs }) => list.push({ node, ms, shape: shapeText((outputs[0]?.shape as number[] | undefined) ?? null) }),
@@ -99,7 +99,7 @@ export class OnnxModel {
     return list;
   }
 
-  /** The same file with other weights, perhaps of another last layer. */
+  /** Replaces the file by one with other weights, perhaps with another last layer. */
   renew(bytes: Uint8Array<ArrayBuffer>): void {
     const model = onnx.load(bytes);
     this.dispose();
