@@ -1,4 +1,4 @@
-// The data that a page in one file has in it, as programs import them from 'playground'.
+// The data inside a page in one file, in the form that programs import from 'playground'.
 
 import type * as declared from 'playground';
 import { digitData } from '../trainer/digits.ts';
@@ -8,7 +8,7 @@ import { DATA_IDS, PACKED_DIGITS, type Packed } from './contents.ts';
 
 let held: Packed = {};
 
-/** What the file has in it. */
+/** Sets the data that the file contains. */
 export function hold(packed: Packed): void {
   held = packed;
 }
@@ -21,7 +21,7 @@ async function unpacked(id: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Images and then labels, those to learn from first. */
+/** The data are images and then labels, first of the training set, then of the test set. */
 export async function digits({ batch, seed = 0, shape = [784] }: Parameters<typeof declared.digits>[0]): Promise<declared.Data> {
   const all = await unpacked(DATA_IDS.digits);
   let at = 0;

@@ -1,4 +1,4 @@
-// The half that is seen: loss, figures and pictures of the program in the file, which a worker trains.
+// The visible half: loss, figures and pictures of the program in the file, which a worker trains.
 
 import '../style/tokens.css';
 import '../style/frame.css';
@@ -29,7 +29,7 @@ const PAGE = `
   <section class="card muted" id="threads"></section>
 </main>`;
 
-/** Where it trains: asked by `send`, ended by `end`. */
+/** Where training runs: in a worker or in the page. */
 interface Place {
   isWorker: boolean;
   send(message: ToOffline): void;
@@ -41,7 +41,7 @@ function inPage(receive: (message: FromOffline) => void): Place {
   return { isWorker: false, send: (message) => void trainer.receive(message), end: () => trainer.dispose() };
 }
 
-/** A worker of this very script; null where the browser makes none of a file. */
+/** A worker with this same script. null if the browser does not allow a worker from a file. */
 function inWorker(script: string, receive: (message: FromOffline) => void, refused: () => void): Place | null {
   try {
     const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
@@ -104,7 +104,8 @@ class OfflinePage {
     this.begin(false);
   }
 
-  /** From its first step: in another worker, so that a program that never ends is ended. isRefused: there are none here. */
+  /** Starts from the first step, in a new worker, so that a program that never ends is stopped. isRefused: no worker is
+   *  possible here. */
   private begin(isRefused: boolean): void {
     const receive = (message: FromOffline): void => this.receive(message);
     this.place?.end();
@@ -171,7 +172,7 @@ class OfflinePage {
     setText(line, `${at === null ? '' : `Line ${at}: `}${name}: ${message}`);
   }
 
-  /** Why one thread, what it costs, and what mends it. */
+  /** Says why there is one thread, what that costs, and how to get more. */
   private sayThreads(isWorker: boolean): void {
     const cores = navigator.hardwareConcurrency;
     const where = isWorker ? 'in a worker beside the page' : 'in the page itself';

@@ -1,5 +1,5 @@
-// The half that trains: runs the program of the file, and tells the other half what there is to see. In a worker; where the
-// browser makes none of a file, in the page, between two frames.
+// The half that trains: it runs the program of the file, and tells the other half what to show. It runs in a worker, or, if the
+// browser makes no worker from a file, in the page between two frames.
 
 import * as sn from 'sinter';
 import { describe } from '../compiler/workers/source.ts';
@@ -15,7 +15,7 @@ import { nextTask } from '../views/tasks.ts';
 import type { Contents, FromOffline, ToOffline } from './contents.ts';
 import * as playground from './data.ts';
 
-/** Training goes on for so long before anything else has its turn. */
+/** How long training continues, in ms, before anything else gets its turn. */
 const SLICE_MS = 24;
 
 interface Running {
@@ -24,7 +24,7 @@ interface Running {
   pace: Pace;
 }
 
-/** Runs the text: what it exports. */
+/** Runs the text and returns its exports. */
 function exportsOf(code: string): Record<string, unknown> {
   const modules: Record<string, object> = { sinter: sn, playground };
   const require = (name: string): object => ({ __esModule: true, ...modules[name] });
@@ -36,7 +36,7 @@ export class OfflineTrainer {
   private running: Running | null = null;
   private isOn = false;
 
-  /** breath: what lies between two slices. */
+  /** breath: waited for between two slices. */
   constructor(
     private readonly post: (message: FromOffline) => void,
     private readonly breath: () => Promise<unknown>,
@@ -81,7 +81,7 @@ export class OfflineTrainer {
     this.running = { session, examiner, pace: new Pace(training.pace) };
   }
 
-  /** Of what examiners say, what this page shows. */
+  /** Forwards those messages of examiners that this page shows. */
   private readonly tell = (message: FromTrainer): void => {
     if (message.type === 'views' || message.type === 'figures' || message.type === 'evaluation') this.post(message);
   };
@@ -94,7 +94,7 @@ export class OfflineTrainer {
     }
   }
 
-  /** A part of the training, and what there is to see. */
+  /** Trains for one slice, and shows what there is to see. */
   private async turn({ session, examiner, pace }: Running): Promise<void> {
     const begin = performance.now();
     const readings: Reading[] = [];

@@ -1,4 +1,4 @@
-// The editor of the shown program, with what TypeScript knows of it: completion, descriptions, and errors at their line.
+// The editor of the shown program, with TypeScript's support: completion, descriptions, and errors at their line.
 
 import type { Extension } from '@codemirror/state';
 import { javascript } from '@codemirror/lang-javascript';
@@ -14,7 +14,7 @@ export class ProgramEditor {
     this.editor = new Editor(parent, [javascript({ typescript: true }), language((mistakes) => this.editor.hint(mistakes)), more], () => onEdit(this.editor.text));
   }
 
-  /** What is run: the text and, behind it, the settings that fields of the page have changed (see toLookAt). */
+  /** The text that runs: that of the editor, followed by the settings that the page's fields have changed (see toLookAt). */
   get text(): string {
     const settings = shown.program?.settings ?? {};
     const { text } = this.editor;

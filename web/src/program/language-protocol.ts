@@ -1,5 +1,5 @@
-// Questions to what knows the language of programs. Each carries the whole text: it is short, and nobody need keep count of
-// changes. Places are numbers of letters from the beginning.
+// The questions to the TypeScript service, with their answers. Each question carries the whole text: it is short, and so nobody
+// has to track changes. Positions are numbers of characters from the beginning.
 
 export interface Mistake {
   from: number;
@@ -9,7 +9,7 @@ export interface Mistake {
 
 export interface Proposal {
   label: string;
-  /** 'function', 'property', ...: what the editor has signs for. */
+  /** The kind, 'function', 'property', ...: one for which the editor has an icon. */
   type: string;
   /** Smaller ones stand first. */
   order: number;
@@ -23,16 +23,16 @@ export interface Proposals {
 export interface Description {
   from: number;
   to: number;
-  /** Its declaration, as TypeScript writes it. */
+  /** The declaration, as TypeScript writes it. */
   code: string;
   text: string;
 }
 
 export interface LanguageMethods {
   mistakes(text: string): Mistake[];
-  /** explicit: somebody asked for them. */
+  /** explicit: the user asked for proposals. */
   proposals(text: string, at: number, explicit: boolean): Proposals | null;
-  /** Of one proposal at a place. */
+  /** The details of one proposal at a position. */
   details(text: string, at: number, name: string): { code: string; text: string } | null;
   describe(text: string, at: number): Description | null;
 }

@@ -1,5 +1,5 @@
-// TypeScript in the editor: names that may come next with what they mean, a description under the pointer, mistakes under
-// their place. The worker that knows all this is started when an editor first has the focus; all editors share it.
+// TypeScript in the editor: completion with explanations, a description under the pointer, and errors at their place. The
+// worker for this is started when an editor first gets the focus; all editors share it.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
 import type { Diagnostic } from '@codemirror/lint';
@@ -9,9 +9,9 @@ import { Rpc } from '../compiler/rpc.ts';
 import { create } from '../views/dom.ts';
 import type { LanguageMethods } from './language-protocol.ts';
 
-/** The worker is large: its first answer may take a while. */
+/** The worker is large, so its first answer may take a while. */
 const LIMIT_MS = 60_000;
-/** A text that rests for so long is looked through. */
+/** How long a text must stay unchanged, in ms, before it is checked. */
 const RESTS_MS = 500;
 const MOST_CODE = 600;
 
@@ -19,7 +19,7 @@ const service = new Rpc<LanguageMethods>(
   () => new Worker(new URL('./workers/language.ts', import.meta.url), { type: 'module', name: 'language' }),
 );
 
-/** An answer, or null where there is none: an editor goes on without. */
+/** The answer, or null if it fails: the editor then goes on without it. */
 const asked = <T>(answer: Promise<T>): Promise<T | null> => answer.catch(() => null);
 
 function note(code: string, text: string): HTMLElement {
@@ -57,7 +57,7 @@ const theme = EditorView.theme({
   '.cm-completionInfo': { marginInline: '2px' },
 });
 
-/** `mark`: hears of the mistakes in a text that rests, once the editor has had the focus. */
+/** `mark`: called with the errors of a text that has stayed unchanged, once the editor has had the focus. */
 export function language(mark: (mistakes: Diagnostic[]) => void): Extension {
   let isOn = false;
   let timer = 0;
@@ -76,7 +76,7 @@ export function language(mark: (mistakes: Diagnostic[]) => void): Extension {
   return [
     autocompletion({ override: [complete], activateOnTyping: true }),
     closeBrackets(),
-    // Not cut off where the editor ends.
+    // Keeps tooltips from being clipped at the editor's border.
     tooltips({ parent: document.body }),
     theme,
     hover,

@@ -1,10 +1,10 @@
-// The programs of the playground: those of gallery/, which learn, and those that the Compiler tab alone takes apart. Texts
-// are loaded when they are first asked for.
+// The programs of the playground: those in gallery/ that learn, and those that only the Compiler tab shows. A text is loaded
+// when it is first requested.
 
 export interface Entry {
   name: string;
   title: string;
-  /** What the page says of it beside its name. */
+  /** What the page says about it beside its name. */
   purpose: string;
   /** Whether there is something to train. */
   learns: boolean;
@@ -41,7 +41,7 @@ export const FIRST = 'mlp';
 
 export const entry = (name: string): Entry | null => PROGRAMS.find((each) => each.name === name) ?? null;
 
-/** Of a program of the list, as the editor shows it. */
+/** The text of a program of the list, as the editor shows it. */
 export async function textOf(name: string): Promise<string> {
   const load = FILES[`./gallery/${name}.ts`];
   if (load === undefined) throw new Error(`there is no program ${name}`);

@@ -1,13 +1,13 @@
-// A program as letters of an address, and back: deflated JSON behind the number of its version. Loaded when an address has a
-// program, or is to have one. Nothing in it is believed: what is damaged, too large or of another version is refused with a
-// sentence.
+// Packs a program into letters of an address, and unpacks it: deflated JSON after a version number. The module is loaded when
+// an address has a program or is to get one. The contents are not trusted: if they are damaged, too large or of another
+// version, an error says so in a sentence.
 
 import { readSettings, type Settings } from '../state/settings.ts';
 import { FIRST, entry } from './list.ts';
 
-/** What the packed text means; another one is another number. */
+/** The version of the format; a change of the format gets another number. */
 const VERSION = '1';
-/** Of a text; longer ones do not fit into addresses. */
+/** The most characters of a text; longer ones do not fit into addresses. */
 const MOST_LETTERS = 100_000;
 const MOST_PACKED = 60_000;
 
@@ -17,7 +17,7 @@ export interface Brought {
   settings: Settings;
 }
 
-/** What cannot be read in an address, in a sentence. */
+/** Says in a sentence what cannot be read in an address. */
 class AddressError extends Error {
   override readonly name = 'AddressError';
 }
@@ -46,7 +46,7 @@ function fromLetters(letters: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(letters.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
 }
 
-/** `1.<packed>`; of a text that is too long an AddressError. */
+/** `1.<packed>`. Throws an AddressError if the text is too long. */
 export async function pack({ name, text, settings }: Brought): Promise<string> {
   if (text.length > MOST_LETTERS) throw new AddressError('the program is too long for an address');
   const json = new TextEncoder().encode(JSON.stringify({ name, text, settings }));

@@ -1,17 +1,18 @@
-// What an ONNX file is, in words, and its graph for the page to draw.
+// Describes an ONNX file in words, and as a graph that the page can draw.
 
 import type { OnnxFile } from 'sinter/onnx';
 import { bytes as byteText, count, plural, scaled } from '../../views/format.ts';
 import type { FileGraph, FileNode, Port } from '../protocol.ts';
 
-/** Nodes without names of scopes, of larger graphs, are put together by their places: so many, or as many as make few boxes. */
+/** In graphs with more than MANY nodes whose names have no scopes, nodes are grouped by position: TOGETHER per group, or
+ *  more, so that there are at most MOST_TOGETHER groups. */
 const MANY = 300;
 const TOGETHER = 100;
 const MOST_TOGETHER = 1000;
-/** Characters of a name from a file that are shown. */
+/** The most characters of a name from a file that are shown. */
 const MOST_LETTERS = 200;
 
-/** Ops that only move numbers: of no interest in a sentence. */
+/** Ops that only move data, left out of the sentence. */
 const MOVES = new Set(['Cast', 'Concat', 'Constant', 'Expand', 'Flatten', 'Gather', 'Identity', 'Reshape', 'Shape', 'Slice', 'Split', 'Squeeze', 'Transpose', 'Unsqueeze']);
 
 const BITS: Record<string, number> = { double: 64, int64: 64, uint64: 64, float: 32, int32: 32, uint32: 32, float16: 16, bfloat16: 16, int16: 16, uint16: 16 };
@@ -41,7 +42,7 @@ export const shapeText = (shape: Port['shape']): string =>
 
 const portText = ({ name, dtype, shape }: Port): string => `${name.slice(0, MOST_LETTERS)}: ${shapeText(shape)}${dtype === 'float' ? '' : ` ${dtype}`}`;
 
-/** Numbers in the weights that are no mere sizes and axes. */
+/** The number of elements in all weights. int64 weights are left out: they are sizes and axes. */
 const parametersOf = (file: OnnxFile): number => file.weights.reduce((sum, { dtype, shape }) => sum + (dtype === 'int64' ? 0 : sizeOf(shape)), 0);
 
 export function words(file: OnnxFile): string {
@@ -71,7 +72,7 @@ export function facts(file: OnnxFile, bytes: number): [string, string][] {
   ];
 }
 
-/** The parts that a name like /features/features.3/conv/Conv says: all but the last. */
+/** The parts of a name like /features/features.3/conv/Conv, without the last. */
 function scopesOf(name: string): string[] {
   const parts = name.slice(0, MOST_LETTERS).split('/').filter((part) => part !== '');
   return parts.slice(0, -1);
@@ -81,7 +82,7 @@ export function graphOf(file: OnnxFile): FileGraph {
   const sizes = new Map(file.weights.map(({ name, dtype, shape }) => [name, dtype === 'int64' ? 0 : sizeOf(shape)]));
   const makers = new Map<string, number>();
   const edges: number[] = [];
-  /** Values that depend on an input. */
+  /** The names of values that depend on an input. */
   const varying = new Set(file.inputs.map(({ name }) => name));
   const nodes = file.nodes.map(({ name, op, inputs, outputs, inside }, i): FileNode => {
     const names = new Set([...inputs, ...inside]);

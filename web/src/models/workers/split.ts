@@ -1,18 +1,18 @@
-// Where a graph is cut to train the end of it: all nodes that depend on the trained weights are behind the cut. What they
-// read from before it is computed once, of each example.
+// Finds where to cut a graph in order to train its end. All nodes that depend on the trained weights lie after the cut. The
+// values that they read from before it are computed once for each example.
 
 import type { OnnxFile, OnnxNode } from 'sinter/onnx';
 
 export interface Split {
-  /** Values that go from one part to the other; those of the graph's inputs alone: nothing lies before the cut. */
+  /** The values that cross the cut. If they are only the graph's inputs, nothing lies before the cut. */
   cut: string[];
-  /** The scores: the output, or what a softmax at its end makes it of. */
+  /** The scores: the output, or the input of a softmax that makes the output. */
   scores: string;
 }
 
-/** What shapes are computed by; it is computed in the part that needs it. */
+/** Ops that compute shapes. Shapes are computed in the part that needs them. */
 const SHAPES = new Set(['Shape', 'Size']);
-/** Ops behind scores that change nothing of their order. */
+/** Ops after the scores that do not change their order. */
 const ENDS = new Set(['Softmax', 'LogSoftmax', 'Identity']);
 
 const uses = ({ inputs, inside }: OnnxNode): string[] => [...inputs, ...inside];
@@ -31,7 +31,7 @@ export function splitAt(file: OnnxFile, trained: ReadonlySet<string>): Split {
   const { nodes } = file;
   const makers = new Map(nodes.flatMap(({ outputs }, i) => outputs.map((name) => [name, i] as const)));
   const entering = new Set(file.inputs.map(({ name }) => name));
-  /** Per node: it depends on what is trained; on an input; it computes a shape alone. */
+  /** Sets of nodes: those that depend on the trained weights; on an input; and on an input only through its shape. */
   const [live, fed, shaped] = [new Set<number>(), new Set<number>(), new Set<number>()];
   const isIn = (set: ReadonlySet<number>, name: string): boolean => set.has(makers.get(name) ?? -1);
   nodes.forEach((node, i) => {

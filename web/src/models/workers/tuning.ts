@@ -1,5 +1,5 @@
-// Training of the last blocks of a loaded ONNX model on examples of classes. What lies before those blocks does not change:
-// it is computed once of each example, and steps run the end of the graph alone. Each fifth example of a class is held out.
+// Trains the last blocks of a loaded ONNX model on examples of classes. The part before those blocks does not change: it is
+// computed once for each example, and steps run only the end of the graph. Every fifth example of a class is held out.
 
 import * as sn from 'sinter';
 import * as onnx from 'sinter/onnx';
@@ -10,9 +10,9 @@ import { headOf, withClasses } from './head.ts';
 import { tensorOf, type OnnxModel } from './onnx-model.ts';
 import { splitAt } from './split.ts';
 
-/** Of so many examples of a class one is held out. */
+/** One of this many examples of a class is held out. */
 const HELD = 5;
-/** Examples in one call of the part that does not change, and of a test. */
+/** The number of examples in one call of the frozen part, and of a test. */
 const TOGETHER = 10;
 const SEED = 1;
 
@@ -22,7 +22,7 @@ class TuneError extends Error {
 
 const sizeOf = (list: readonly sn.Tensor[]): number => list.reduce((sum, { size }) => sum + size, 0);
 
-/** Numbers of examples, to learn from and to be tested on. */
+/** The indices of the examples to learn from and of those to test with. */
 function divided(labels: Uint32Array): { train: number[]; held: number[] } {
   const [train, held, seen] = [[] as number[], [] as number[], new Map<number, number>()];
   labels.forEach((label, i) => {
@@ -38,7 +38,7 @@ export class Tuning {
   /** The file, with a last layer for these classes. */
   private readonly bytes: Uint8Array<ArrayBuffer>;
   private readonly end: onnx.Model;
-  /** What goes into the end, of all examples, one behind the other. */
+  /** The inputs of the trained end, for all examples, stacked along the first axis. */
   private readonly features: Record<string, sn.Tensor>;
   private readonly step: sn.TrainStep<onnx.Params, [sn.Tensor, sn.Tensor]>;
   private readonly answers: sn.Jitted<[onnx.Params, sn.Tensor], sn.Tensor>;
@@ -49,9 +49,9 @@ export class Tuning {
   private readonly before: number;
   private readonly batch: number;
   private steps = 0;
-  /** What is left of this round through the examples. */
+  /** The indices that are left of this pass over the examples. */
   private order: number[] = [];
-  /** Whether the file has a size of its own for batches; otherwise examples run side by side. */
+  /** Whether the batch size of the file is free; otherwise examples run through vmap. */
   private readonly isFree: boolean;
 
   constructor(
@@ -101,7 +101,7 @@ export class Tuning {
     };
   }
 
-  /** The scores (n, outputs) of examples by their numbers. */
+  /** The scores (n, outputs) of the examples with the given indices. */
   private scores(params: onnx.Params, rows: sn.Tensor): sn.Tensor {
     const inputs = Object.entries(this.features);
     const weights = { ...this.end.params, ...params };
@@ -113,7 +113,7 @@ export class Tuning {
     return made.reshape([rows.shape[0], -1]);
   }
 
-  /** What lies before the cut, of all examples; of files without a size for batches with an axis in front. */
+  /** The values at the cut for all examples. If the file's batch size is fixed, they get an additional first axis. */
   private featuresOf(cut: readonly string[], { input, shape, values, labels }: Examples, dtype: string): Record<string, sn.Tensor> {
     const each = shape.reduce((product, size) => product * size, 1);
     const isCut = cut.length !== 1 || cut[0] !== input;
@@ -185,7 +185,7 @@ export class Tuning {
     return { step: this.steps, losses, before: this.before, accuracy: this.accuracy() };
   }
 
-  /** The file with the weights as they are now. */
+  /** The file with the current weights. */
   file(): Uint8Array<ArrayBuffer> {
     return this.end.save({ ...this.end.params, ...this.step.params(this.state) });
   }

@@ -1,4 +1,4 @@
-// A small language model that learns to write sonnets, byte by byte, as a GGUF file of the architecture llama.
+// A small language model that learns to write sonnets, byte by byte, and becomes a GGUF file of architecture llama.
 
 import * as sn from 'sinter';
 import * as gguf from 'sinter/gguf';
@@ -13,7 +13,7 @@ const [EPS, BASE, BYTES] = [1e-5, 10_000, 256];
 
 type Params = Record<string, sn.Tensor>;
 
-/** Weights by the names that they have in files. */
+/** Initial weights, by their names in the file. */
 function fresh(): Params {
   const params: Params = {};
   let seed = 0;
@@ -40,7 +40,7 @@ function fresh(): Params {
 
 const product = (x: sn.Tensor, weight: sn.Tensor): sn.Tensor => x.matmul(weight.transpose([1, 0]));
 
-/** Scores of the byte behind each of (n, context). */
+/** The scores of the byte that follows each of (n, context). */
 function scores(params: Params, tokens: sn.Tensor): sn.Tensor {
   const [count, length] = tokens.shape as [number, number];
   const get = (name: string): sn.Tensor => params[`${name}.weight`];
@@ -64,7 +64,7 @@ function scores(params: Params, tokens: sn.Tensor): sn.Tensor {
   return product(norm(x, 'output_norm'), get('token_embd'));
 }
 
-/** The character that byte-level vocabularies have for each byte: those that can be printed are themselves. */
+/** The character that byte-level vocabularies use for each byte: printable bytes stand for themselves. */
 function byteTexts(): string[] {
   let others = BYTES;
   const isPrinted = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
