@@ -16,36 +16,36 @@ export interface Settings {
   seed?: number;
 }
 
-/** What a loss gets behind its batch: the state of a model that has one, and a key of this step. */
+/** What a loss gets after its batch: the state of a model that has one, and a random key for this step. */
 export interface Context {
   state: any;
   key: sn.Tensor;
 }
 
-/** What a model learns from. */
+/** The data that a model is trained on. */
 export interface Data {
-  /** The batch of a step, numbered from 0; the same one whenever it is asked for. */
+  /** The batch of a step, numbered from 0. The same step always gives the same batch. */
   batch(step: number): readonly sn.Tensor[];
-  /** Steps that go through all of it. Default 100. */
+  /** The number of steps that go through all of the data. Default 100. */
   stepsPerEpoch?: number;
 }
 
 export interface Program {
   /** The model in a few words. */
   about?: string;
-  /** What is learnt: a module of sn.nn, or a function that makes the first parameters from a key. */
+  /** What is trained: a module of sn.nn, or a function that makes the initial parameters from a key. */
   model: sn.nn.AnyModule | ((key: sn.Tensor) => unknown);
-  /** Of the parameters, a batch and a Context; a model with a state returns [loss, { state }]. */
+  /** Gets the parameters, a batch and a Context. With a model that has a state, it returns [loss, { state }]. */
   loss(params: any, ...batch: any[]): sn.Tensor | readonly [sn.Tensor, { state?: unknown }];
   data: Data | ((step: number) => readonly sn.Tensor[]);
   optimizer: sn.optim.Optimizer;
-  /** Scores of an input, asked for between steps. Default: what the module makes of it. */
+  /** The scores for an input, requested between steps. Default: the module's output. */
   predict?(params: any, x: sn.Tensor, context: { state: any }): sn.Tensor;
-  /** Figures to watch, each of the parameters; one called accuracy, from 0 to 1, is drawn. */
+  /** Figures to watch, each computed from the parameters. One called accuracy, from 0 to 1, is drawn as a chart. */
   metrics?: Record<string, (params: any, context: { state: any }) => sn.Tensor>;
   /** Pictures to watch. */
   views?: readonly View[];
-  /** Steps in a second, at most: what learns in the blink of an eye can be watched so. */
+  /** The most steps per second, so that a model that learns very fast can be watched. */
   pace?: number;
 }
 
@@ -55,15 +55,15 @@ export interface Plane {
   title: string;
   /** Both axes go from -extent to extent. Default 1. */
   extent?: number;
-  /** Of places (n, 2): values (n), of which 0.5 is the boundary. */
+  /** Returns a value (n) for each place (n, 2); the boundary is at 0.5. */
   values?: (params: any, places: sn.Tensor) => sn.Tensor;
-  /** Places (n, 2), as they are or as the parameters make them. */
+  /** Places (n, 2), fixed or computed from the parameters. */
   points?: sn.Tensor | ((params: any) => sn.Tensor);
-  /** Of each point 0 or 1. */
+  /** 0 or 1 for each point. */
   classes?: sn.Tensor;
 }
 
-/** A picture of the parameters: (height, width) from 0 to 1, or with 3 colours (height, width, 3). */
+/** A picture computed from the parameters: (height, width) from 0 to 1, or (height, width, 3) in colour. */
 export interface Picture {
   kind: 'picture';
   title: string;
@@ -80,12 +80,12 @@ export interface Curves {
 
 export type View = Plane | Picture | Curves;
 
-/** What a check of a card is asked about. */
+/** The figures that the check of a card gets. */
 export interface Figures {
   step: number;
   /** The running mean. */
   loss: number;
-  /** On data that are not trained on, from 0 to 1. */
+  /** On held-out data, from 0 to 1. */
   accuracy?: number;
   [metric: string]: number | undefined;
 }
@@ -93,9 +93,9 @@ export interface Figures {
 /** A card of a lesson. */
 export interface Card {
   text: string;
-  /** What one should see. */
+  /** What the user should see. */
   see?: string;
-  /** Whether it is so; without one, the card is only read. */
+  /** Whether that has happened. A card without a check is only read. */
   check?: (figures: Figures) => boolean;
 }
 
@@ -104,5 +104,5 @@ export type Lesson = readonly Card[];
 /** MNIST: images as rows of 784 numbers, or in another shape, and their digits. */
 export function digits(options: { batch: number; seed?: number; shape?: readonly number[] }): Promise<Data>;
 
-/** Shakespeare's sonnets: lines of `context` letters by number, and the letter after each of them. */
+/** Shakespeare's sonnets: lines of `context` letters as numbers, and for each letter the one that follows it. */
 export function sonnets(options: { batch: number; context: number; seed?: number }): Promise<Data & { letters: readonly string[] }>;

@@ -1,31 +1,32 @@
-// The program that every tab of the page shows: its text, where it came from, and the settings that differ from those it
-// declares. Tabs read it, and hear of every change.
+// The program that all tabs of the page show: its text, its origin, and the settings that differ from those that it declares.
+// Tabs read it and are notified of every change.
 
 import { FIRST, entry, textOf, type Entry } from './list.ts';
 import type { Settings } from '../state/settings.ts';
 
 export interface ShownProgram {
-  /** Of the list; a program that was changed keeps the name of the one that it was. */
+  /** Its name in the list. A changed program keeps the name of its original. */
   readonly name: string;
   readonly text: string;
-  /** The text is not that of the list. */
+  /** Whether the text differs from that in the list. */
   readonly isChanged: boolean;
-  /** Only what differs from what the program declares. */
+  /** Only the settings that differ from those that the program declares. */
   readonly settings: Settings;
-  /** False of a text from an address, until the visitor has asked to run it: it is shown, not run. */
+  /** False for a text from an address until the visitor asks to run it; until then it is only shown. */
   readonly isTrusted: boolean;
 }
 
-/** Why it changed: another program of the list or of an address, an edit by hand, a setting, or leave to run. */
+/** Why it changed: another program was chosen from the list or an address, an edit by hand, a setting, or the permission to
+ *  run. */
 export type Change = 'chosen' | 'edited' | 'settings' | 'trusted';
 
 type Listener = (program: ShownProgram, change: Change, by: unknown) => void;
 
 export class Shown {
-  /** Null until the first text is here. */
+  /** null until the first text is loaded. */
   private current: ShownProgram | null = null;
   private readonly listeners = new Set<Listener>();
-  /** Programs as they were left. */
+  /** The programs as they were when another one was chosen. */
   private readonly left = new Map<string, ShownProgram>();
   private choice = 0;
 
@@ -39,15 +40,15 @@ export class Shown {
     return found;
   }
 
-  /** Hears of the program at once, if there is one, and of each change; returns how to hear no more. */
+  /** Calls the listener at once if there is a program, and on every change. Returns a function that unsubscribes it. */
   subscribe(listener: Listener): () => void {
     this.listeners.add(listener);
     if (this.current !== null) listener(this.current, 'chosen', null);
     return () => this.listeners.delete(listener);
   }
 
-  /** A program of the list as it was left, changes of its text included; choosing the one that is shown opens it anew, and so
-   *  do settings other than it was left with. */
+  /** Shows a program of the list as it was left, including changes to its text. To choose the shown program again, or to
+   *  pass settings, starts from the text of the list. */
   async choose(name: string, settings?: Settings): Promise<void> {
     const choice = ++this.choice;
     const text = await textOf(name);
@@ -59,13 +60,14 @@ export class Shown {
     this.become({ name, text, isChanged: false, settings: settings ?? left?.settings ?? {}, isTrusted: true }, 'chosen');
   }
 
-  /** A text from elsewhere, derived from a program of the list; unless it is of this server it is not run before `trust`. */
+  /** Shows a text from elsewhere that derives from a program of the list. Unless isTrusted is set, it does not run before
+   *  `trust`. */
   bring(program: Omit<ShownProgram, 'isChanged'>): void {
     this.choice++;
     this.become({ ...program, isChanged: true }, 'chosen');
   }
 
-  /** by: who edits, and need not hear of it. */
+  /** by: the editor of the text, which can ignore the notification. */
   edit(text: string, by: unknown): void {
     if (this.current === null || text === this.current.text) return;
     this.become({ ...this.current, text, isChanged: true, isTrusted: true }, 'edited', by);
@@ -75,7 +77,7 @@ export class Shown {
     if (this.current !== null) this.become({ ...this.current, settings }, 'settings');
   }
 
-  /** The visitor wants it to run. */
+  /** The visitor allows it to run. */
   trust(): void {
     if (this.current !== null && !this.current.isTrusted) this.become({ ...this.current, isTrusted: true }, 'trusted');
   }
@@ -86,5 +88,5 @@ export class Shown {
   }
 }
 
-/** Of the page there is one. */
+/** The only instance of the page. */
 export const shown = new Shown();

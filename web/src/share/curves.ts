@@ -1,4 +1,4 @@
-// The course of a training as figures: CSV for spreadsheets, JSON with what it was made of.
+// The course of a training as figures: CSV for spreadsheets, and JSON that includes the program.
 
 import type { History } from '../state/history.ts';
 import type { RunOf } from '../inside/runs.ts';
@@ -6,7 +6,7 @@ import type { RunOf } from '../inside/runs.ts';
 const NAMES = ['steps', 'loss', 'mean', 'norm', 'rate', 'ms'] as const;
 const HEADS = { steps: 'step', loss: 'loss', mean: 'running mean of the loss', norm: 'gradient norm', rate: 'learning rate', ms: 'milliseconds of a step' };
 
-/** A line for each point; what is not known or not finite is left empty. */
+/** A line for each point; a value that is unknown or not finite is left empty. */
 export function curvesAsCsv(history: History): string {
   const lines = history.steps.map((_, i) => NAMES.map((name) => history[name][i] ?? '').join(','));
   return `${[NAMES.map((name) => HEADS[name]).join(','), ...lines].join('\r\n')}\r\n`;

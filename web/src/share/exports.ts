@@ -1,4 +1,4 @@
-// What leaves the page as a file: the program as a page of its own, the course of its training. Loaded when it is asked for.
+// Exports as files: the program as a page of its own, and the course of its training. Loaded when it is first used.
 
 import type { RunOf } from '../inside/runs.ts';
 import type { ShownProgram } from '../program/shown.ts';
@@ -8,7 +8,7 @@ import { bytes, count } from '../views/format.ts';
 import { curvesAsCsv, curvesAsJson } from './curves.ts';
 import { pageFile } from './page-file.ts';
 
-/** Returns what is to be said about it, as the other two. */
+/** Returns a message for the user, as the other two functions do. */
 export async function savePage(program: ShownProgram): Promise<string> {
   const html = await pageFile(program);
   download(`sinter-${program.name}.html`, 'text/html', html);

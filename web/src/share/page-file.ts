@@ -1,5 +1,5 @@
-// The shown program as one HTML file that runs from a double click: the code of web/src/offline with the package inside, the
-// program as JavaScript, its settings, and the data that it asks for, packed.
+// The shown program as one HTML file that opens with a double click: the code of web/src/offline with the package inside, the
+// program as JavaScript, its settings, and the data that it uses, compressed.
 
 import code from 'virtual:offline';
 import { DATA_IDS, PACKED_DIGITS, type Contents } from '../offline/contents.ts';
@@ -17,7 +17,7 @@ async function fetched(address: string): Promise<Response> {
   return response;
 }
 
-/** Bytes by deflate, as base64. */
+/** Bytes compressed with deflate, as base64. */
 async function packed(bytes: BlobPart): Promise<string> {
   const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const blob = new Blob([await new Response(stream).arrayBuffer()]);
@@ -30,7 +30,7 @@ async function packed(bytes: BlobPart): Promise<string> {
   return address.slice(address.indexOf(',') + 1);
 }
 
-/** A part of the digits: images and then labels, those to learn from first. */
+/** A part of the digits: images and then labels, first of the training set, then of the test set. */
 async function digits(): Promise<BlobPart> {
   const { train, test } = await loadMnist(MNIST_URL, () => undefined);
   const part = ({ images, labels }: typeof train, count: number): BlobPart[] =>
@@ -38,7 +38,7 @@ async function digits(): Promise<BlobPart> {
   return new Blob([...part(train, PACKED_DIGITS.train), ...part(test, PACKED_DIGITS.test)]);
 }
 
-/** What the program asks for, by the names it imports. */
+/** The data that the program uses, found by the names that it imports. */
 async function dataOf(text: string): Promise<string> {
   const imported = /import\s*\{([^}]*)\}\s*from\s*['"]playground['"]/.exec(text)?.[1] ?? '';
   const element = async (id: string, bytes: BlobPart): Promise<string> => `<script type="text/plain" id="${id}">${await packed(bytes)}</script>\n`;
@@ -48,7 +48,7 @@ async function dataOf(text: string): Promise<string> {
   return parts.join('');
 }
 
-/** Within a script element nothing may look like its end. */
+/** Text inside a script element must not contain anything that looks like its end. */
 const withinScript = (text: string): string => text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
 const asJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
 

@@ -1,10 +1,10 @@
-// The page's end of the trainer: a typed port to the worker. A worker that dies is a failure like any other; the page stays
-// usable and says what happened.
+// The page's end of the trainer: a typed port to the worker. If the worker dies, that is a failure like any other: the page
+// stays usable and says what happened.
 //
-// The page asks the worker now and then whether it still answers. It answers at once, even while it loads, unless it is
-// stuck. Before the library runs that is a browser's fault - in Firefox, while its developer tools listen to workers, making
-// a worker within a worker sometimes never returns - and another worker takes its place. After that it is a program that
-// keeps it busy: the page is told, may end it, and if it does nothing, it is ended all the same.
+// The page regularly asks the worker whether it still answers. It answers at once, even while it loads, unless it is stuck. If
+// it is stuck before the library runs, a browser is at fault - in Firefox, while its developer tools listen to workers, making
+// a worker within a worker sometimes never returns - and another worker replaces it. After that, a program keeps it busy: the
+// page is told and may end it; if the page does nothing, the worker is ended after a while.
 
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
@@ -12,25 +12,25 @@ const PAUSE_MS = 500;
 /** The wait before the first restart; it doubles before each further one, as a script may load slowly. */
 const SILENCE_MS = 5000;
 const MOST_RESTARTS = 5;
-/** A program is busy after this long, and ended after that. */
+/** After how much silence, in ms, a program counts as busy, and after how much it is ended. */
 const BUSY_MS = 2500;
 const ENDED_MS = 10_000;
 
 export interface ClientActions {
   receive(message: FromTrainer): void;
-  /** The program has not answered for so long; 0: it does again. */
+  /** The program has not answered for this many seconds; 0: it answers again. */
   busy(seconds: number): void;
-  /** The program was ended, and a new worker is there, which was told nothing yet. */
+  /** The program was ended. A new worker exists, to which nothing was sent yet. */
   ended(): void;
 }
 
 export class TrainerClient {
   private worker = this.start();
-  /** What was sent before the library ran; null once it runs. */
+  /** The messages sent before the library ran; null once it runs. */
   private sent: ToTrainer[] | null = [];
   private restarts = 0;
   private timer = 0;
-  /** For how long there has been no answer, while the page itself was awake. */
+  /** How long, in ms, there has been no answer, while the page itself was awake. */
   private silence = 0;
   private isBusy = false;
 
@@ -42,18 +42,18 @@ export class TrainerClient {
     if (this.timer === 0) this.ask();
   }
 
-  /** Lets the page have the processor until it has answered what somebody does. */
+  /** Asks the trainer to leave the processor to the page until it has responded to the user. */
   giveWay(): void {
     if (this.sent === null) this.worker.postMessage({ type: 'giveWay' } satisfies ToTrainer);
   }
 
-  /** Ends what the worker does, for good, and begins with another one. */
+  /** Ends the worker and its program, and starts another worker. */
   end(): void {
     this.renew();
     this.actions.ended();
   }
 
-  /** Begins with another worker, which is to be told what to open. */
+  /** Starts another worker, which must then be told what to open. */
   renew(): void {
     this.worker.terminate();
     clearTimeout(this.timer);
@@ -110,7 +110,7 @@ export class TrainerClient {
     this.timer = window.setTimeout(() => this.silent(), BUSY_MS);
   }
 
-  /** No answer yet. */
+  /** Called while there is no answer yet. */
   private silent(): void {
     const { silence } = this;
     if (this.sent === null) {

@@ -1,11 +1,10 @@
-// The course of training, in bounded space: when full, neighbours are joined into their mean and
-// from then on each point stands for twice as many steps. A chart of it costs the same after a
-// million steps as after a thousand.
+// The course of training in bounded space. When the history is full, neighbouring points are replaced by their mean, and from
+// then on each point stands for twice as many steps. A chart of it costs the same after a million steps as after a thousand.
 
 import type { Reading } from './protocol.ts';
 
 const CAPACITY = 1000;
-/** Weight of the newest loss in the running mean. */
+/** The weight of the newest loss in the running mean. */
 const FRESH = 0.03;
 /** Early on the mean follows faster: it looks back over about a fifth of the steps so far. */
 const EARLY = 5;
@@ -13,7 +12,7 @@ const EARLY = 5;
 export type Column = (number | null)[];
 
 export class History {
-  /** Of each point, as charts want them. */
+  /** One value per point, in the form that charts need. */
   readonly steps: number[] = [];
   readonly loss: Column = [];
   /** The running mean of the loss. */
@@ -29,7 +28,7 @@ export class History {
   private count = 0;
   private running = 0;
 
-  /** Running mean of the losses so far; null before the first. */
+  /** The running mean of the losses so far; null before the first. */
   get meanLoss(): number | null {
     return this.count > 0 ? this.running : null;
   }
@@ -43,7 +42,7 @@ export class History {
     this.running = 0;
   }
 
-  /** Back to a step: what comes after it goes. */
+  /** Goes back to a step: drops all points after it. */
   cut(step: number): void {
     const end = this.steps.findIndex((each) => each > step);
     if (end >= 0) for (const column of this.columns) column.length = end;
@@ -85,7 +84,7 @@ export class History {
   }
 }
 
-/** A logarithmic axis has no place for zero, infinities and NaN: a gap in the line. */
+/** A logarithmic axis cannot show zero, infinities and NaN: they become a gap in the line. */
 function plottable(value: number): number | null {
   return value > 0 && Number.isFinite(value) ? value : null;
 }

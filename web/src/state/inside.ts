@@ -1,45 +1,44 @@
-// What the views inside of training are told: of layers, of answers, and of kept states. They are measured only while
-// somebody looks.
+// The data of the views inside of training: layers, answers, and kept states. They are measured only while a view is open.
 
-/** Views that the trainer has to do something for. */
+/** The views for which the trainer has to do something. */
 export type Looked = 'layers' | 'confusion' | 'rewind';
 
-/** Bins of every histogram. */
+/** The number of bins of every histogram. */
 export const BINS = 48;
-/** Histograms of gradients are over powers of ten of their sizes: the exponents they begin and end with. */
+/** Histograms of gradients have an axis of magnitudes: the exponents of ten at its ends. */
 export const LEAST_POWER = -10;
 export const MOST_POWER = 2;
 
-/** Of values: bins of equal width from -range to range. */
+/** A histogram of values, with bins of equal width from -range to range. */
 export interface Spread {
   range: number;
   counts: Float32Array;
 }
 
-/** Parameters that lie beside each other in the tree: a layer's weight and bias. */
+/** Parameters that are siblings in the tree: a layer's weight and bias. */
 export interface LayerReport {
   name: string;
   size: number;
   weights: Spread;
-  /** By size, on a logarithmic axis; zeros are in the first bin. */
+  /** A histogram of magnitudes, on a logarithmic axis; zeros are in the first bin. */
   gradients: Float32Array;
-  /** The lengths of the weights, of their gradient, and of what a step adds to them. */
+  /** The norms of the weights, of their gradient, and of the change that a step makes to them. */
   length: number;
   norm: number;
   update: number;
-  /** Numbers in the gradient that are not finite. */
+  /** The number of elements of the gradient that are not finite. */
   notFinite: number;
 }
 
-/** What a module or an activation function made of a batch. */
+/** The output of a module or an activation function for a batch. */
 export interface ActivationReport {
   name: string;
   kind: string;
   units: number;
   values: Spread;
-  /** Units that are 0 for every example. */
+  /** The number of units that are 0 for every example. */
   dead: number;
-  /** The share of values at an end of the function's range; NaN where it has none. */
+  /** The share of values at an end of the function's range; NaN if it has none. */
   saturated: number;
 }
 
@@ -47,13 +46,13 @@ export interface LayersReport {
   step: number;
   layers: LayerReport[];
   activations: ActivationReport[];
-  /** Why there are no activations, or not all; '' otherwise. */
+  /** Why activations are missing; '' if none are. */
   note: string;
-  /** Milliseconds that this look took. */
+  /** How long this measurement took, in ms. */
   ms: number;
 }
 
-/** An example that can be shown: as a picture, or as its numbers. */
+/** An example in a form that can be shown: as a picture, or as its numbers. */
 export type Example = { pixels: Float32Array; height: number; width: number; colours: number } | { text: string };
 
 export interface ConfusionReport {
@@ -63,7 +62,7 @@ export interface ConfusionReport {
   names: string[];
   truth: Int32Array;
   answers: Int32Array;
-  /** As many as there are answers. */
+  /** One for each answer. */
   examples: Example[];
 }
 
@@ -77,10 +76,10 @@ export interface KeptReport {
   states: KeptState[];
   step: number;
   bytes: number;
-  /** That they may take at most. */
+  /** The most bytes that they may take. */
   most: number;
-  /** The step that was reached before the last rewind; null: there was none, or training went on another way. */
+  /** The step that was reached before the last rewind. null if there was none, or training has since taken another course. */
   until: number | null;
-  /** What a replay has found so far; null outside of one. */
+  /** What a replay has found so far; null if there is none. */
   replay: { from: number; losses: number; states: number; differ: number; isEnded: boolean } | null;
 }

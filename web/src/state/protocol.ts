@@ -1,41 +1,41 @@
-// Every message between the page and the trainer. Both sides switch over `type`, so the TypeScript
-// compiler finds a message that nobody handles.
+// All messages between the page and the trainer. Both sides switch over `type`, so the TypeScript compiler finds a message that
+// nobody handles.
 
 import type { Problem } from '../compiler/protocol.ts';
 import type { ConfusionReport, KeptReport, LayersReport, Looked } from './inside.ts';
 import type { Settings } from './settings.ts';
 
-/** `paused` is also the state before the first step; `failed`: there is no program that could be trained. */
+/** `paused` is also the state before the first step; `failed`: there is no program that can be trained. */
 export type Phase = 'loading' | 'paused' | 'running' | 'failed';
 
-/** Where a program is to be trained; 'auto': where it is faster. */
+/** Where a program is to be trained; 'auto': wherever it is faster. */
 export type TrainedOn = 'cpu' | 'webgpu' | 'auto';
 
-/** A program as it is written, and of the list which one it is or was. */
+/** The text of a program, and its name in the list or the name of its original. */
 export interface ProgramText {
   name: string;
   text: string;
 }
 
-/** What the page shows of a program. */
+/** What the page shows about a program. */
 export interface About {
   /** The model in words. */
   text: string;
-  /** What it learns from: of some data the page can show more. */
+  /** The kind of its data; the page can show more for some of them. */
   data: 'digits' | 'text' | 'own';
   hasAccuracy: boolean;
-  /** Of its settings, where their names do not say it. */
+  /** The labels of its settings, where their names do not say enough. */
   labels: Record<string, string>;
   cards: { text: string; see: string | null; isChecked: boolean }[];
   views: { kind: string; title: string }[];
 }
 
-/** A view of a program at a moment. */
+/** A view of a program at one moment. */
 export type Drawing =
   | {
       kind: 'plane';
       extent: number;
-      /** Values stand in rows of so many, from the top left. */
+      /** The number of values in a row; rows start at the top left. */
       side: number;
       values: Float32Array | null;
       points: Float32Array | null;
@@ -60,43 +60,43 @@ export interface Capabilities {
   version: string;
 }
 
-/** What one step found out. */
+/** The results of one step. */
 export interface Reading {
-  /** Before the update. */
+  /** The loss before the update. */
   loss: number;
-  /** The length of the gradient. */
+  /** The norm of the gradient. */
   norm: number;
   rate: number;
-  /** NaN of a step that was compiled first. */
+  /** NaN if the step was compiled first. */
   ms: number;
 }
 
-/** Of parameters and of what a step keeps. */
+/** The dtype of the parameters and of what a step keeps. */
 export const PRECISIONS = ['float32', 'float16', 'bfloat16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
-/** Steps in which precisions are compared. */
+/** The number of steps over which precisions are compared. */
 export const COMPARED_STEPS = 120;
 
-/** The same training within one precision. */
+/** The same training in one precision. */
 export interface ComparedRun {
   precision: Precision;
   losses: number[];
-  /** Bytes of a step. */
+  /** The bytes that a step takes. */
   memory: number;
-  /** Of a step, the median; NaN before it is known. */
+  /** The median time of a step, in ms; NaN before it is known. */
   ms: number;
-  /** By which the loss is multiplied for its gradient. */
+  /** The factor by which the loss is multiplied for its gradient. */
   scale: number;
-  /** Steps whose gradient was not finite. */
+  /** The number of steps that were skipped because their gradient was not finite. */
   skipped: number;
 }
 
 export interface ComparisonReport {
   runs: ComparedRun[];
-  /** That each has done. */
+  /** The number of steps that each run has done. */
   step: number;
-  /** No more steps follow: all are done, or it was stopped. */
+  /** Whether no more steps follow, because all are done or it was stopped. */
   isEnded: boolean;
 }
 
@@ -104,53 +104,53 @@ export interface Progress {
   /** Steps done since the last reset. */
   step: number;
   stepsPerEpoch: number;
-  /** Of each step since the last message, oldest first. */
+  /** The results of each step since the last message, oldest first. */
   readings: Reading[];
-  /** By the wall clock, evaluation and profiling included; 0 before it is known. */
+  /** By the wall clock, including evaluation and profiling; 0 before it is known. */
   stepsPerSecond: number;
-  /** Time inside the training steps alone. */
+  /** The time inside training steps only. */
   msPerStep: number;
-  /** Floating-point operations of one step's products, as its kernels count them; 0 before they are measured. */
+  /** The floating-point operations of one step's products, as its kernels count them; 0 before they are measured. */
   flopsPerStep: number;
   bytesInUse: number;
   bytesPeak: number;
   tensors: number;
-  /** Steps since bytesInUse last changed. */
+  /** The number of steps since bytesInUse last changed. */
   bytesSteady: number;
 }
 
 export interface Evaluation {
   step: number;
-  /** Share of right answers, 0..1. */
+  /** The share of right answers, 0..1. */
   accuracy: number;
   count: number;
-  /** True when the whole test set was used. */
+  /** Whether the whole test set was used. */
   whole: boolean;
-  /** Predicted digits of the sample, in its order; null where there are no digits. */
+  /** The predicted digits of the sample, in its order; null if there are no digits. */
   sample: Uint8Array | null;
-  /** On what was tested; null where it is not known. */
+  /** The loss on what was tested; null if it is not known. */
   loss: number | null;
 }
 
 export interface KernelTiming {
   name: string;
   kind: string;
-  /** The engine that ran it: 'jit', 'vm', 'ready', or 'wgsl' of the shaders of a graphics processor. */
+  /** The engine that ran it: 'jit', 'vm', 'ready', or 'wgsl' for shaders of a graphics processor. */
   engine: string;
   /** Per training step. */
   calls: number;
   ms: number;
-  /** NaN where it is not known. */
+  /** NaN if it is not known. */
   gflops: number;
   gbps: number;
 }
 
 export interface ProfileReport {
-  /** Training steps that were measured. */
+  /** The number of training steps that were measured. */
   steps: number;
-  /** Wall time of one step, ms. */
+  /** The wall time of one step, in ms. */
   msPerStep: number;
-  /** Of one step, in products. */
+  /** The floating-point operations of the products of one step. */
   flops: number;
   kernels: KernelTiming[];
 }
@@ -177,22 +177,22 @@ export type ToTrainer =
   | { type: 'reset'; program: ProgramText; settings: Settings }
   | { type: 'learningRate'; value: number }
   | { type: 'save' }
-  /** The parameters as a file. */
+  /** Requests the parameters as a file. */
   | { type: 'weights' }
   | { type: 'load'; file: Blob }
-  /** From where it was saved last. */
+  /** Continues from the last saved state. */
   | { type: 'continue' }
   /** Trains anew in each precision, or stops that. */
   | { type: 'compare'; on: boolean }
   | { type: 'classify'; pixels: Float32Array }
   | { type: 'trace' }
-  /** Which views inside of training are open. */
+  /** Tells which views inside of training are open. */
   | { type: 'look'; views: Looked[] }
-  /** Back to a state that is kept. */
+  /** Goes back to a kept state. */
   | { type: 'rewind'; step: number }
-  /** The same way once more, up to where the rewind was. */
+  /** Trains the same steps again, up to the step before the rewind. */
   | { type: 'replay' }
-  /** Somebody uses the page: its answer comes first. */
+  /** The user acts on the page: the page's response comes first. */
   | { type: 'giveWay' }
   | { type: 'ping' };
 
@@ -204,40 +204,40 @@ export type FromTrainer =
   /** Where the program runs, and why there, in a sentence. */
   | { type: 'device'; text: string }
   | { type: 'phase'; phase: Phase }
-  /** Another program, with as many steps behind it: its description, how many numbers it learns, what it was made with. */
+  /** Another program that has done `step` steps: its description, its number of parameters, and its settings. */
   | { type: 'network'; about: About; name: string; weights: number; settings: Settings; step: number; isLoaded: boolean }
-  /** What is wrong with a program; kept: the settings with which the same text goes on, as others were refused. */
+  /** What is wrong with a program. kept: the settings with which the same text continues, if only new settings were refused. */
   | { type: 'problem'; problem: Problem; kept: Settings | null }
   /** A script has run to its end: there is nothing to train. */
   | { type: 'ran' }
-  /** Lines that a program has printed, and how many more there were. */
+  /** Lines that a program has printed, and the number of further lines that are left out. */
   | { type: 'printed'; lines: Printed[]; more: number }
   | { type: 'figures'; step: number; values: { name: string; value: number }[] }
   | { type: 'views'; drawings: Drawing[] }
-  /** Of each card of the lesson, whether its check has passed. */
+  /** For each card of the lesson, whether its check has passed. */
   | { type: 'lesson'; passed: boolean[] }
-  /** A training state as a file, and whether it is kept in this browser as well, or why not. */
+  /** A training state as a file, and whether it is also kept in this browser, or why not. */
   | { type: 'saved'; bytes: Uint8Array<ArrayBuffer>; name: string; step: number; kept: true | string }
-  /** The parameters alone, as a file in the format safetensors. */
+  /** The parameters only, as a file in the safetensors format. */
   | { type: 'weights'; bytes: Uint8Array<ArrayBuffer>; name: string; step: number }
-  /** There is a state from before to go on from. */
+  /** A state from an earlier visit exists from which training can continue. */
   | { type: 'kept'; example: string; step: number }
-  /** A file that could not be loaded; training goes on as it was. */
+  /** A file could not be loaded; training continues as before. */
   | { type: 'refused'; failure: Failure }
   | { type: 'progress'; progress: Progress }
   | { type: 'evaluation'; evaluation: Evaluation }
   | { type: 'profile'; profile: ProfileReport }
   | { type: 'probabilities'; values: Float32Array }
   | { type: 'comparison'; report: ComparisonReport }
-  /** What a network has written so far. */
+  /** The text that a network has written so far. */
   | { type: 'writing'; text: string; step: number; done: boolean }
   | { type: 'trace'; json: string }
   | { type: 'layers'; report: LayersReport }
   | { type: 'confusion'; report: ConfusionReport }
   | { type: 'kept-states'; report: KeptReport }
-  /** Training stands where it stood at that step; rate: where it is a number. */
+  /** Training is back at that step; rate: the learning rate if it is a number. */
   | { type: 'rewound'; step: number; rate: number | null }
-  /** What a view cannot show of this program, and why. */
+  /** Why a view cannot show this program. */
   | { type: 'not-looked'; view: Looked; why: string }
-  /** isLost: the graphics processor is gone. */
+  /** isLost: the graphics processor is lost. */
   | { type: 'failure'; failure: Failure; isLost?: boolean };

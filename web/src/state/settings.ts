@@ -1,5 +1,5 @@
-// What the user can set of a program, with its limits. The only place that knows how a setting is written, read and checked;
-// a program has those of them that it declares, and may refuse more.
+// The settings of a program that the user can change, with their limits. Only this file knows how a setting is written, read
+// and checked. A program has those settings that it declares, and may refuse further values.
 
 export interface Settings {
   sizes?: readonly number[];
@@ -55,10 +55,10 @@ export function formatSetting(settings: Settings, name: SettingName): string {
   return Array.isArray(value) ? value.join(', ') : String(value ?? '');
 }
 
-/** A setting read from text; throws SettingError. */
+/** Reads a setting from text; throws SettingError. */
 export const readSetting = (name: SettingName, text: string): Settings => ({ [name]: READ[name](text) });
 
-/** What someone gives as settings, a file for example, checked; throws SettingError. What else is in it is left out. */
+/** Checks settings from outside, for example from a file; throws SettingError. Other properties are left out. */
 export function readSettings(given: unknown): Settings {
   const values = (given ?? {}) as { [name: string]: unknown };
   const there = SETTING_NAMES.filter((name) => values[name] !== undefined);

@@ -1,19 +1,19 @@
-// How the page speaks of what a program learns from.
+// The words that the page uses for the kinds of data of a program.
 
 import type { About } from './protocol.ts';
 
 export interface Words {
   /** An element of a batch. */
   unit: string;
-  /** What an epoch goes through. */
+  /** What an epoch consists of. */
   epoch: string;
   /** What accuracy counts. */
   answers: string;
-  /** What the line of accuracy is of. */
+  /** What the line of the accuracy chart is measured on. */
   sample: string;
-  /** The accuracy up to which the chart reaches at least. */
+  /** The chart of accuracy reaches at least up to this value. */
   chartTop: number;
-  /** The loss down to which the chart reaches at least. */
+  /** The chart of the loss reaches at least down to this value. */
   chartLoss: number;
   ready: string;
 }

@@ -1,23 +1,22 @@
-// Cuts the training set into batches of equal size, in a new order every epoch, which follows from the seed and the
-// epoch's number alone: training goes on anywhere.
-// The last few images, which do not fill a batch, are left for another epoch's order, so that every step
-// has the same shapes and one compiled program serves them all.
+// Cuts the training set into batches of equal size, in a new order every epoch. The order follows only from the seed and the
+// number of the epoch, so training can resume at any step. The last few images, which do not fill a batch, are left for another
+// epoch's order, so that every step has the same shapes and one compiled program serves them all.
 
 import { PIXELS, type Digits } from './mnist.ts';
 import { generator, shuffle } from './random.ts';
 
-/** Mean and deviation of all pixels of the training set, as values in [0, 1]. */
+/** The mean and standard deviation of all pixels of the training set, as values in [0, 1]. */
 const MEAN = 0.1307;
 const DEVIATION = 0.3081;
 
-/** A grey value in [0, 1] as the network sees it: 0 on average, with a deviation of 1. */
+/** A grey value in [0, 1] as the network sees it: normalized to mean 0 and deviation 1. */
 export function standardise(grey: number): number {
   return (grey - MEAN) / DEVIATION;
 }
 
 const OF_BYTE = Float32Array.from({ length: 256 }, (_, byte) => standardise(byte / 255));
 
-/** Pixels of the given digits, standardised, written into `out` row by row. */
+/** Writes the standardised pixels of the given digits into `out`, row by row. */
 export function gather(from: Digits, index: ArrayLike<number>, out: Float32Array): void {
   for (let row = 0; row < index.length; row++) {
     const start = index[row] * PIXELS;
@@ -28,12 +27,12 @@ export function gather(from: Digits, index: ArrayLike<number>, out: Float32Array
 
 export class Batches {
   readonly stepsPerEpoch: number;
-  /** The batch asked for last. */
+  /** The last requested batch. */
   readonly images: Float32Array;
   readonly labels: Int32Array;
 
   private readonly order: Uint32Array;
-  /** The one whose order that is. */
+  /** The epoch that `order` belongs to. */
   private epoch = -1;
 
   constructor(
@@ -47,7 +46,7 @@ export class Batches {
     this.order = new Uint32Array(digits.count);
   }
 
-  /** Makes images and labels those of a step. */
+  /** Sets images and labels to those of a step. */
   show(step: number): void {
     this.enter(Math.floor(step / this.stepsPerEpoch));
     const start = (step % this.stepsPerEpoch) * this.size;

@@ -1,10 +1,9 @@
-// The cards of a lesson, and whether what they promise has been seen. A card that has passed stays so until training begins
-// anew.
+// The cards of a lesson, and whether their checks have passed. A card that has passed stays so until training starts anew.
 
 import type { Card, Figures } from 'playground';
 import type { FromTrainer } from '../state/protocol.ts';
 
-/** Weight of the newest loss in the running mean; early on it follows faster. */
+/** The weight of the newest loss in the running mean; early on the mean follows faster. */
 const FRESH = 0.03;
 const EARLY = 5;
 
@@ -27,7 +26,7 @@ export class CheckedCards {
     figures.loss = this.losses === 1 ? loss : figures.loss + weight * (loss - figures.loss);
   }
 
-  /** Asks the checks that have not passed, and tells what changed. */
+  /** Runs the checks that have not passed yet, and posts the result if one passes. */
   check(): void {
     let isNew = false;
     this.cards.forEach(({ check }, i) => {

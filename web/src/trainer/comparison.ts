@@ -1,5 +1,5 @@
-// The same training in each precision, side by side: from the same seed, on the same batches, one step of each in turn, so
-// that whatever else the machine does slows all of them alike. All of them run on the CPU.
+// Runs the same training in each precision, side by side: from the same seed, on the same batches, one step of each in turn. So
+// anything else that loads the machine slows all of them alike. All of them run on the CPU.
 
 import { COMPARED_STEPS, PRECISIONS, type ComparedRun } from '../state/protocol.ts';
 import type { Training } from '../program/workers/training.ts';
@@ -25,7 +25,7 @@ export class Comparison {
     private readonly seed: number,
   ) {}
 
-  /** Steps that each has done. */
+  /** The number of steps that each run has done. */
   get step(): number {
     return this.runs.at(-1)?.losses.length ?? 0;
   }
@@ -34,7 +34,7 @@ export class Comparison {
     return this.runs.length === PRECISIONS.length && this.step === COMPARED_STEPS;
   }
 
-  /** Makes one of the runs ready, or does a step of each. */
+  /** Prepares one of the runs, or does a step of each. */
   async advance(): Promise<void> {
     const missing = PRECISIONS[this.runs.length];
     if (missing === undefined) for (const run of this.runs) await this.train(run);
@@ -46,7 +46,7 @@ export class Comparison {
     }
   }
 
-  /** As it was after the last whole step: there is one of a run that failed, too. */
+  /** The state after the last whole step, which also exists for a run that failed. */
   get report(): ComparedRun[] {
     return this.runs.map(({ memory, losses, times, scaling }, i) => ({
       precision: PRECISIONS[i],

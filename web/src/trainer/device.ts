@@ -1,16 +1,16 @@
-// Where training runs: on the CPU, on the graphics processor, or on the faster of the two. Where there is no such processor,
-// training runs on the CPU, and why is said.
+// Where training runs: on the CPU, on the graphics processor, or on the faster of the two. Without such a processor, it runs on
+// the CPU, and a sentence says why.
 
 import * as sn from 'sinter';
 import { whyNoDevice } from '../program/workers/device.ts';
 import type { TrainedOn } from '../state/protocol.ts';
 
-/** After init: what there is of what was asked for. */
+/** After init: the requested place if it exists, otherwise the CPU. */
 export const deviceFound = (asked: TrainedOn): TrainedOn => (sn.info().device === null ? 'cpu' : asked);
 
 const timed = (ms: number | undefined): string => (ms === undefined ? '' : ` (${ms.toPrecision(3)} ms)`);
 
-/** In a sentence, after a program was made: where it runs, and why there; '' where nothing else was asked for. */
+/** A sentence on where the program runs and why, valid once it is made; '' if the CPU was requested. */
 export function sayDevice(asked: TrainedOn): string {
   if (asked === 'cpu') return '';
   const { device } = sn.info();

@@ -1,6 +1,6 @@
-// Programs that read digits: their data, and test accuracy - on a sample of 1,000 digits every 100 steps, on the
-// whole test set at the end of every epoch. The sample is every tenth digit, because the set's first half is the
-// easier one.
+// Programs that read digits: their data, and test accuracy. It is measured on a sample of 1,000 digits every 100 steps, and on
+// the whole test set at the end of every epoch. The sample is every tenth digit, because the set's first half is the easier
+// one.
 
 import * as sn from 'sinter';
 import type { Data } from 'playground';
@@ -15,15 +15,15 @@ import type { Session } from './session.ts';
 const CLASSES = 10;
 const SAMPLE_STRIDE = 10;
 const EVERY_STEPS = 100;
-/** Digits of the whole set that are classified between two commands. */
+/** The number of digits of the whole set that are classified between two commands. */
 const CHUNK = 1000;
-/** Digits in one call: what convolutions make of a digit takes far more memory than its pixels. */
+/** The number of digits in one call: the results of convolutions take far more memory than the pixels. */
 const PART = 250;
 
 export interface DigitData extends Data {
   readonly kind: 'digits';
   readonly test: Digits;
-  /** In which a network takes an image. */
+  /** The shape in which a network takes an image. */
   readonly shape: readonly number[];
 }
 
@@ -65,7 +65,7 @@ export class DigitExaminer implements Examiner {
   private readonly test: Digits;
   private readonly scores: sn.EvalStep<unknown, [sn.Tensor], unknown, sn.Tensor>;
   private examinedAt = 0;
-  /** Predictions for the whole test set so far; null when no such test is under way. */
+  /** The predictions for the whole test set so far; null if no such test is running. */
   private whole: { predicted: Uint8Array; next: number } | null = null;
 
   constructor(
@@ -127,7 +127,7 @@ export class DigitExaminer implements Examiner {
     this.scores.dispose();
   }
 
-  /** The predicted digit of each of these test images. */
+  /** The predicted digit of each of the given test images. */
   private predict(index: Uint32Array): Uint8Array {
     const predicted = new Uint8Array(index.length);
     for (let from = 0; from < index.length; from += PART) {
@@ -144,7 +144,7 @@ export class DigitExaminer implements Examiner {
     return predicted;
   }
 
-  /** Scores of classes for standardised pixels, image by image. */
+  /** The scores of the classes for standardised pixels, image by image. */
   private run(pixels: Float32Array): Float32Array {
     return sn.tidy(() => {
       const images = sn.tensor(pixels, { shape: [pixels.length / PIXELS, ...this.data.shape] });

@@ -1,26 +1,26 @@
-// Looks at a network while it is trained: examinations that are due now and then, in parts, so that commands
-// get in between, and whatever else the network can show. The state that it looks at lies on the CPU: `bring` of a session.
+// Looks at a network during training: regular examinations, done in parts so that commands get in between, and other things
+// that the network can show. The state that it looks at is on the CPU; the session's `bring` copies it there.
 
 export interface Examiner {
-  /** Compiles what examinations run, so that memory stays constant from the first steps on. */
+  /** Compiles the programs of examinations, so that memory stays constant from the first steps on. */
   rehearse(): void;
-  /** Shows all that there is to see before the next step, where training begins or pauses. */
+  /** Shows everything before the next step; called when training begins or pauses. */
   atRest?(): void;
   readonly due: boolean;
-  /** Does the next part of what is due; call until `due` is false. */
+  /** Does the next part of an examination; call until `due` is false. */
   advance(): void;
-  /** A short examination, at once. */
+  /** Does a short examination at once. */
   quick(): void;
   /** Whether `show` has something to do. */
   readonly wantsToShow: boolean;
-  /** Between slices of training, for about this long. */
+  /** Called between slices of training; may take about this many ms. */
   show(forMs: number): void;
-  /** Class probabilities of an image with values in [0, 1]; null from examiners that know no images. */
+  /** The class probabilities of an image with values in [0, 1]; null if the examiner knows no images. */
   classify(pixels: Float32Array): Float32Array | null;
   dispose(): void;
 }
 
-/** Several as one. */
+/** Combines several examiners into one. */
 export const together = (all: readonly Examiner[]): Examiner => ({
   rehearse: () => all.forEach((each) => each.rehearse()),
   atRest: () => all.forEach((each) => each.atRest?.()),

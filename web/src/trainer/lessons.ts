@@ -1,5 +1,5 @@
-// Prepares a program for training: a session of it, and who looks at it - examiners of the data that the page knows, and one
-// of what the program itself wants to be watched.
+// Prepares a program for training: a session, and the examiners that look at it. There are examiners for the data that the page
+// knows, and one for what the program itself wants to show.
 
 import * as sn from 'sinter';
 import { CheckedCards } from './cards.ts';
@@ -19,7 +19,7 @@ export interface Lesson {
   program: ProgramText;
   module: Module;
   session: Session;
-  /** Tensors that the program itself made. */
+  /** Owns the tensors that the program itself made. */
   made: sn.Scope[];
   examiner: Examiner;
   cards: CheckedCards;
@@ -27,20 +27,20 @@ export interface Lesson {
   settings: Settings;
 }
 
-/** What the page knows to show: digits that are read, text that is written, or what the program itself shows. */
+/** What the page shows: digits that are read, text that is written, or the program's own views. */
 function kindOf({ data, predict }: Training): About['data'] {
   if (predict === null) return 'own';
   return isDigits(data) ? 'digits' : isText(data) ? 'text' : 'own';
 }
 
-/** Where what a program says goes, and where it runs. */
+/** Where messages and printed lines go, and where the program runs. */
 export interface Surroundings {
   post(message: FromTrainer): void;
   print: Print;
   device: TrainedOn;
 }
 
-/** Runs a program's text and makes it ready to be trained; null: a script, which has run. */
+/** Runs a program's text and prepares it for training. null for a script, which has then run. */
 export async function prepare(program: ProgramText, changed: Settings, { post, print, device }: Surroundings): Promise<Lesson | null> {
   const module = await readProgram(program, { print, sinter: watchedSinter });
   if (module === null) return null;

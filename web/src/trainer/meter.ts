@@ -1,12 +1,12 @@
-// The speed over the last two seconds. Time stands still while training is paused.
+// Measures the speed over the last two seconds. Time does not count while training is paused.
 
 const WINDOW_MS = 2000;
 
 interface Slice {
   steps: number;
-  /** Inside training steps. */
+  /** The time inside training steps. */
   busyMs: number;
-  /** By the wall clock, from the end of the slice before. */
+  /** The wall time since the end of the slice before. */
   wallMs: number;
 }
 
@@ -16,7 +16,7 @@ export class Meter {
   private steps = 0;
   private busyMs = 0;
 
-  /** Training goes on at `now`, unless it was going on already. */
+  /** Training continues at `now`, unless it already runs. */
   resume(now: number): void {
     this.last ??= now;
   }
@@ -27,7 +27,7 @@ export class Meter {
     this.busyMs += ms;
   }
 
-  /** Ends a slice of work; the time from here on belongs to the next one. */
+  /** Ends a slice of work at `now`; the time after it belongs to the next slice. */
   mark(now: number): void {
     if (this.last === null || this.steps === 0) return;
     this.slices.push({ steps: this.steps, busyMs: this.busyMs, wallMs: now - this.last });

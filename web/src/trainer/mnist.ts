@@ -1,6 +1,6 @@
 // Loads MNIST: four gzipped idx files, fetched and unpacked as streams, in parallel.
 
-/** Of an image. */
+/** The side of an image, in pixels. */
 export const SIDE = 28;
 export const PIXELS = SIDE * SIDE;
 

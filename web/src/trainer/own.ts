@@ -1,6 +1,6 @@
-// What a program itself wants to be watched while it is trained: its figures, and its views - planes, pictures and lines, as
-// its parameters make them at that moment. They are asked for a few times a second, by the clock: however long a step takes,
-// watching takes a small share of the time.
+// What a program itself wants to show during training: its figures, and its views - planes, pictures and lines, computed from
+// the current parameters. They are updated a few times a second, by the clock: however long a step takes, they take a small
+// share of the time.
 
 import * as sn from 'sinter';
 import type { Context, Curves, Picture, Plane, View } from 'playground';
@@ -12,9 +12,9 @@ import type { Session } from './session.ts';
 
 const METRICS_MS = 300;
 const VIEWS_MS = 50;
-/** Watching waits so many times as long as it took. */
+/** The pause after an update is this many times as long as the update took. */
 const PATIENCE = 6;
-/** Points of a plane along each side. */
+/** The number of points along each side of a plane. */
 const SIDE = 64;
 const MOST_SIDE = 1024;
 
@@ -24,7 +24,7 @@ type Run = sn.EvalStep<unknown, sn.Tensor[], unknown, sn.Tensor>;
 const numbers = (t: sn.Tensor): Float32Array<ArrayBuffer> =>
   sn.tidy(() => Float32Array.from(sn.astype(t, 'float32').dataSync() as Float32Array));
 
-/** A function of the parameters and further tensors, compiled. */
+/** Compiles a function of the parameters and further tensors. */
 function compiled(f: (params: unknown, ...rest: sn.Tensor[]) => unknown, what: string): Run {
   return sn.evalStep((params: unknown, ...rest: unknown[]) => {
     const made = f(params, ...(rest.slice(0, -1) as sn.Tensor[]));

@@ -1,7 +1,7 @@
-// Lets a program that learns in the blink of an eye be watched: so many steps in a second, at most. What was missed, while
-// training stood still, is not made up for.
+// Limits the steps per second of a program that learns very fast, so that it can be watched. Steps that were missed while
+// training rested are not made up for.
 
-/** Steps that come at once after a rest, in seconds of them. */
+/** The most steps that follow at once after a rest, as the seconds in which they would be due. */
 const MOST_SECONDS = 0.1;
 
 export class Pace {

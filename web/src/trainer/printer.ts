@@ -1,10 +1,10 @@
-// What a program prints, on its way to the page: a few lines now and then, and of the rest only how many there were, so that
-// a million lines cost no more than a hundred.
+// Sends what a program prints to the page: a few lines at a time, and of the rest only the number, so that a million lines cost
+// no more than a hundred.
 
 import type { FromTrainer, Printed } from '../state/protocol.ts';
 
 const EVERY_MS = 125;
-/** Of one message. */
+/** The most lines of one message. */
 const MOST_LINES = 100;
 
 export class Printer {
@@ -20,7 +20,7 @@ export class Printer {
     if (performance.now() - this.sentAt > EVERY_MS) this.flush();
   };
 
-  /** Sends what is there; called between the slices of training as well, so that nothing stays behind. */
+  /** Sends the waiting lines. Called between slices of training as well, so that no line stays behind. */
   flush(): void {
     if (this.lines.length === 0) return;
     this.post({ type: 'printed', lines: this.lines, more: this.more });

@@ -6,7 +6,7 @@ import type { KernelTiming, ProfileReport } from '../state/protocol.ts';
 /** Kinds of kernels that multiply matrices. */
 const PRODUCTS = ['contraction', 'chain'];
 
-/** What the graphics processor did: it tells of whole submissions, not of what each shader took. */
+/** The work of the graphics processor. It reports the time of whole submissions, not that of each shader. */
 function shadersOf({ device }: sn.Profile, steps: number): KernelTiming[] {
   if (device.length === 0) return [];
   const calls = device.reduce((sum, { dispatches }) => sum + dispatches, 0) / steps;
@@ -40,7 +40,7 @@ export class Profiler {
     };
   }
 
-  /** Chrome trace of the last measurement, null before the first. */
+  /** The Chrome trace of the last measurement; null before the first. */
   traceJson(): string | null {
     if (this.trace === null) return null;
     return typeof this.trace === 'string' ? this.trace : JSON.stringify(this.trace);

@@ -1,6 +1,5 @@
-// The order of the training images, the errors of points to fit, new starts. Not for weights: those come from the
-// library's own keys.
-// The same seed gives the same order on every machine.
+// Random numbers for the order of the training images, the noise of points to fit, and new starts. Not for weights: those come
+// from the library's own keys. The same seed gives the same order on every machine.
 
 function mixed(z: number): number {
   z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
@@ -8,7 +7,7 @@ function mixed(z: number): number {
   return (z ^ (z >>> 15)) >>> 0;
 }
 
-/** A small integer generator (splitmix32), one 32-bit state; of one seed as many as one likes, numbered. */
+/** A small integer generator (splitmix32) with a 32-bit state. One seed gives any number of sequences, selected by `number`. */
 export function generator(seed: number, number = 0): () => number {
   let state = (number === 0 ? seed : mixed(seed ^ mixed(number))) >>> 0;
   return () => {
@@ -17,7 +16,7 @@ export function generator(seed: number, number = 0): () => number {
   };
 }
 
-/** Fisher-Yates, in place. */
+/** Fisher-Yates shuffle, in place. */
 export function shuffle(order: Uint32Array, next: () => number): void {
   for (let i = order.length - 1; i > 0; i--) {
     const j = next() % (i + 1);

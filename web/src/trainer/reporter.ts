@@ -1,5 +1,4 @@
-// Collects what has happened since the last report and sends it at most 4 times a second: drawing takes
-// time from the same cores.
+// Collects what happened since the last report, and sends it at most 4 times a second: drawing takes time from the same cores.
 
 import * as sn from 'sinter';
 import type { FromTrainer, Reading } from '../state/protocol.ts';
@@ -13,7 +12,7 @@ export class Reporter {
   private reportedAt = -Infinity;
   private bytes = -1;
   private bytesSince = 0;
-  /** Of one step; 0 until it is measured. */
+  /** The floating-point operations of one step; 0 until measured. */
   flopsPerStep = 0;
 
   constructor(
@@ -21,13 +20,13 @@ export class Reporter {
     private readonly post: (message: FromTrainer) => void,
   ) {}
 
-  /** The step took so long, with all that belongs to it. */
+  /** ms: the time of the step, with everything that belongs to it. */
   step(reading: Reading, ms: number): void {
     this.readings.push(reading);
     this.meter.step(ms);
   }
 
-  /** `now`: even if the last report has only just been sent. */
+  /** `now`: sends even if the last report was sent just before. */
   report(session: Session, now: boolean): void {
     const time = performance.now();
     if (!now && time - this.reportedAt < REPORT_EVERY_MS) return;

@@ -1,5 +1,5 @@
-// Training states as files, and the one that is kept in this browser: in two slots of the origin's private file system,
-// where there is one.
+// Training states as files, and the state that this browser keeps: in two slots of the origin private file system, if there is
+// one.
 
 import * as sn from 'sinter';
 import { entry } from '../program/list.ts';
@@ -8,12 +8,12 @@ import type { Saved } from './session.ts';
 
 const PLACE = 'playground';
 
-/** What a saved run is one of: a program of the list by name, and the settings it was made with. */
+/** The settings of a saved run: the name of its program in the list, and the settings that it was made with. */
 export interface SavedSettings extends Settings {
   example: string;
 }
 
-/** All of a file. */
+/** The contents of a file. */
 export interface SavedRun extends Saved {
   settings: SavedSettings;
 }
@@ -24,7 +24,7 @@ function checked(given: unknown): SavedSettings {
   return { ...readSettings(given), example };
 }
 
-/** Reads a saved run: as it is, or like another of the same network, what does not fit being an error. */
+/** Reads a saved run. With `like`, the run must have the same structure, otherwise an error is thrown. */
 export type Reader = (like?: SavedRun) => Promise<SavedRun>;
 
 export const fromFile =
@@ -32,7 +32,7 @@ export const fromFile =
   async (like) =>
     sn.io.loadState<SavedRun>(await file.arrayBuffer(), like);
 
-/** What the program of a saved run is made with. */
+/** The settings with which the program of a saved run is made. */
 export async function settingsOf(read: Reader): Promise<SavedSettings> {
   const run: unknown = await read();
   const settings = (run as Partial<SavedRun> | null)?.settings;
@@ -40,7 +40,7 @@ export async function settingsOf(read: Reader): Promise<SavedSettings> {
   return checked(settings);
 }
 
-/** The whole of a run like another one. */
+/** Reads a complete run that has the structure of another one. */
 export async function readRun(read: Reader, like: SavedRun): Promise<Saved> {
   const run = await read(like);
   if (Number.isSafeInteger(run.steps) && run.steps >= 0) return run;
@@ -55,7 +55,7 @@ export class Saves {
     return (this.slots ??= sn.io.openSlots(PLACE));
   }
 
-  /** The file of a run, and whether it is kept as well, or why not. */
+  /** The file of a run, and whether this browser keeps it too, or why not. */
   async save(run: SavedRun): Promise<{ bytes: Uint8Array<ArrayBuffer>; kept: true | string }> {
     const bytes = await sn.io.snapshot(run);
     try {
@@ -66,7 +66,7 @@ export class Saves {
     }
   }
 
-  /** Of the run that is kept; null where there is none. */
+  /** The example and the step of the kept run; null if there is none. */
   async last(): Promise<{ example: string; step: number } | null> {
     try {
       const run = await (await this.open()).load<SavedRun>();

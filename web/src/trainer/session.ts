@@ -1,13 +1,13 @@
-// One program being trained: its compiled step, its state, its place in the data. No method leaves a tensor behind but the
-// training state, and its copy on the CPU where it lies on a graphics processor.
+// One program in training: its compiled step, its state, its position in the data. Methods leave no tensors behind except the
+// training state, and its copy on the CPU if the state is on a graphics processor.
 
 import * as sn from 'sinter';
 import { begin, stepOf, type State, type Step, type Training } from '../program/workers/training.ts';
 import type { Precision, Reading, TrainedOn } from '../state/protocol.ts';
 
-/** What of a session goes into a file, beside what says which session it is. */
+/** The part of a session that is stored in a file, besides what identifies the session. */
 export interface Saved {
-  /** Steps done, which is the place in the data. */
+  /** The number of steps done, which is also the position in the data. */
   steps: number;
   state: State;
 }
@@ -15,7 +15,7 @@ export interface Saved {
 const numbersOf = (tensors: readonly sn.Tensor[]): Promise<number[]> =>
   Promise.all(tensors.map(async (t) => (await t.data())[0] as number));
 
-/** The same values on the CPU. */
+/** Copies the state to the CPU. */
 async function copyOf(state: State): Promise<State> {
   const leaves = sn.tree.leaves(state) as sn.Tensor[];
   const copies = await Promise.all(leaves.map((t) => t.to('cpu')));
@@ -24,11 +24,11 @@ async function copyOf(state: State): Promise<State> {
 }
 
 export class Session {
-  /** How many numbers are learnt. */
+  /** The number of trained parameters. */
   readonly weights: number;
   steps = 0;
   private trained: State;
-  /** Of the state, on the CPU. */
+  /** A copy of the state on the CPU; null if there is none. */
   private copy: State | null = null;
   private readonly train: Step;
 
@@ -47,8 +47,7 @@ export class Session {
     return this.training.stepsPerEpoch;
   }
 
-  /** A first step that leaves nothing behind: what is wrong with a program shows before it is started, and its step is
-   *  compiled. */
+  /** Does a first step and discards it: errors of the program show before training starts, and the step is compiled. */
   async rehearse(): Promise<void> {
     const made = sn.tidy(() => this.train(begin(this.training, this.train, this.seed), ...this.training.data.batch(0)));
     try {
@@ -58,12 +57,12 @@ export class Session {
     }
   }
 
-  /** Valid until the next step; on the CPU once `bring` is done. */
+  /** Valid until the next step; on the CPU after `bring`. */
   get state(): State {
     return this.copy ?? this.trained;
   }
 
-  /** What looks at the state reads at once, and so on the CPU: brings a copy there, where it lies elsewhere. */
+  /** Copies the state to the CPU if it is elsewhere, because examiners read it synchronously. */
   async bring(): Promise<void> {
     const leaves = sn.tree.leaves(this.trained) as sn.Tensor[];
     if (this.copy === null && leaves.some(({ device }) => device !== 'cpu')) this.copy = await copyOf(this.trained);
@@ -74,7 +73,7 @@ export class Session {
     this.copy = null;
   }
 
-  /** A graphics processor cannot be waited for; the CPU need not be. */
+  /** Results of a graphics processor can only be read asynchronously; those of the CPU are read at once. */
   private read(tensors: readonly sn.Tensor[]): number[] | Promise<number[]> {
     return (this.options.device ?? 'cpu') === 'cpu' ? tensors.map((t) => t.item()) : numbersOf(tensors);
   }
@@ -99,13 +98,13 @@ export class Session {
     }
   }
 
-  /** From the next step on; state stays, and so does the compiled program unless the rate is a schedule of its own. */
+  /** Sets the rate from the next step on. The state stays. So does the compiled program, unless the rate is a schedule. */
   setLearningRate(rate: sn.optim.LearningRate): void {
     this.training.optimizer.lr = rate;
     if (typeof rate === 'function') this.train.dispose();
   }
 
-  /** Bytes that a step takes: its state, its batch, and what it makes in between. */
+  /** The bytes that a step takes: its state, its batch, and its intermediate values. */
   memoryOfStep(): number {
     const within = (state: State, ...batch: sn.Tensor[]): unknown => this.train(state, ...batch);
     return sn.tidy(() => {
@@ -116,7 +115,7 @@ export class Session {
     });
   }
 
-  /** By what the loss is scaled, and how many steps were skipped for that. */
+  /** The factor that scales the loss, and the number of steps that were skipped for it. */
   get scaling(): { scale: number; skipped: number } {
     const { scale, skipped } = this.train.precision(this.trained);
     return { scale, skipped };
@@ -126,7 +125,7 @@ export class Session {
     return { steps: this.steps, state: this.state };
   }
 
-  /** Goes on from there. */
+  /** Continues from a saved state; takes ownership of it. */
   restore({ steps, state }: Saved): void {
     this.forgetCopy();
     sn.dispose(this.trained);

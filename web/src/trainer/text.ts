@@ -1,6 +1,6 @@
-// Programs that write. Their text is a list of letter numbers, cut anywhere into lines of a context's length. Test
-// accuracy is the share of letters guessed right in the end of the text, which is not trained on. Between the slices
-// of training the network, as it is at that moment, writes a text letter by letter.
+// Programs that write text. Their text is a list of letter numbers, cut at any places into lines of the context's length. Test
+// accuracy is the share of letters predicted right in the last part of the text, which is not trained on. Between slices of
+// training the current network writes a text letter by letter.
 
 import * as sn from 'sinter';
 import type { Data } from 'playground';
@@ -12,14 +12,14 @@ import type { Session } from './session.ts';
 
 const TEST_SHARE = 0.1;
 const EVERY_STEPS = 100;
-/** Lines in one call of an examination. */
+/** The number of lines in one call of an examination. */
 const PART = 16;
 const EXCERPT_LETTERS = 500;
 /** Below 1, likely letters become likelier. */
 const TEMPERATURE = 0.8;
 
 export interface Corpus {
-  /** All letters that occur, in order. */
+  /** All letters that occur, sorted. */
   letters: string[];
   train: Int32Array;
   test: Int32Array;
@@ -39,7 +39,7 @@ export function corpusOf(text: string): Corpus {
   return { letters, train: codes.subarray(0, end), test: codes.subarray(end) };
 }
 
-/** Lines from the given places on, and for each of their letters the one after it. */
+/** The lines that start at the given places, and for each of their letters the one after it. */
 function lines(codes: Int32Array, places: readonly number[], context: number): [sn.Tensor, sn.Tensor] {
   const cut = (shift: number): sn.Tensor => {
     const all = new Int32Array(places.length * context);
@@ -81,7 +81,7 @@ export class TextExaminer implements Examiner {
   private readonly random: () => number;
   private examinedAt = 0;
   private nextAt = 0;
-  /** Numbers of the letters of the excerpt under way. */
+  /** The numbers of the letters of the excerpt that is being written. */
   private written: number[] = [];
 
   constructor(
@@ -150,7 +150,7 @@ export class TextExaminer implements Examiner {
     this.chances.dispose();
   }
 
-  /** On all full lines of the test, in parts of equal size. */
+  /** Measures all full lines of the test text, in parts of equal size. */
   private measure(): { loss: number; accuracy: number; count: number } {
     const { context } = this.data;
     const { test } = this.corpus;
@@ -167,7 +167,7 @@ export class TextExaminer implements Examiner {
     return { loss, accuracy, count: parts * PART * context };
   }
 
-  /** One more letter, drawn with the probabilities that the network gives. An excerpt begins like a new line. */
+  /** Appends one letter, drawn from the network's probabilities. An excerpt begins like a new line. */
   private append(): void {
     const { context } = this.data;
     const { letters } = this.corpus;

@@ -1,6 +1,6 @@
-// The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so nothing
-// changes under a running program. While training, it works in slices of about 12 ms and then lets the
-// inbox fill; it reports at most 4 times a second.
+// The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so nothing changes under a running
+// program. While training, it works in slices of about 12 ms, and then lets messages arrive. It reports at most 4 times a
+// second.
 
 import * as sn from 'sinter';
 import { describe as problemOf } from '../compiler/workers/source.ts';
@@ -24,24 +24,24 @@ import { Saves, fromFile, readRun, settingsOf, type Reader } from './saves.ts';
 declare const self: DedicatedWorkerGlobalScope;
 
 const SLICE_MS = 12;
-/** Training rests for so long after each press of a key or the pointer: a frame of the page takes that, at most. */
+/** How long training rests, in ms, after each key press or pointer event: at most what a frame of the page takes. */
 const GIVE_WAY_MS = 100;
-/** Of what an examiner shows between slices. */
+/** The time for what an examiner shows between slices. */
 const SHOW_MS = 10;
 const COMPARED_MS = 125;
 const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
-/** Between two steps of a slow program, and between two looks into the inbox while training rests. */
+/** The pause between two steps of a program with a pace, and between two looks into the inbox while training rests. */
 const PACE_MS = 4;
-/** Of tensors: a program that keeps more gets an OutOfMemoryError, and the page its breath. */
+/** The most bytes of tensors. A program that keeps more gets an OutOfMemoryError, and the page keeps working. */
 const MOST_MEMORY = 2 ** 31;
 
-/** What is there once the library and the data are loaded. */
+/** What exists once the library and the data are loaded. */
 interface Workshop extends Lesson {
   reporter: Reporter;
   pace: Pace;
-  /** Null until a view of it is open. */
+  /** null until one of its views is open. */
   inside: Inside | null;
 }
 
@@ -49,21 +49,21 @@ const inbox: ToTrainer[] = [];
 const profiler = new Profiler();
 const saves = new Saves();
 const printer = new Printer(post);
-/** The library has started. */
+/** Whether the library has started. */
 let started = false;
-/** Where programs are to be trained; for the life of the worker. */
+/** Where programs are to be trained; fixed for the life of the worker. */
 let asked: TrainedOn = 'cpu';
-/** While precisions are compared; training stands still meanwhile. */
+/** Set while precisions are compared; training rests meanwhile. */
 let comparison: Comparison | null = null;
 let comparedAt = 0;
-/** Views that are open, of whatever program there is. */
+/** The views that are open, whatever the program. */
 let looked: Looked[] = [];
-/** Null while a program is made, and where that has failed. */
+/** null while a program is made, and after that has failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
 let pumping = false;
 let profiledAt = 0;
-/** Until then the page has the processor. */
+/** Until this time the page has the processor. */
 let givenWayUntil = 0;
 
 function post(message: FromTrainer, transfer: Transferable[] = []): void {
@@ -83,7 +83,7 @@ function setPhase(next: Phase): void {
   post({ type: 'phase', phase });
 }
 
-/** Lets waiting messages in: a task of its own, without the delay that timers have. */
+/** Lets waiting messages arrive: a task of its own, without the delay of timers. */
 const breathe = (() => {
   const { port1, port2 } = new MessageChannel();
   let wake = (): void => undefined;
@@ -97,7 +97,7 @@ const breathe = (() => {
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Asks for everything, so that the reasons name all that is missing. */
+/** Requests all features, so that the reasons name everything that is missing. */
 async function startLibrary(): Promise<void> {
   const device = asked === 'cpu' ? undefined : await graphicsDevice();
   const info = await sn.init({ jit: true, relaxedSimd: true, maxMemory: MOST_MEMORY, device });
@@ -110,7 +110,7 @@ async function startLibrary(): Promise<void> {
 
 const surroundings = (): Surroundings => ({ post, print: printer.print, device: deviceFound(asked) });
 
-/** From now on this is trained. */
+/** Makes this the program that is trained. */
 async function take(lesson: Lesson, isLoaded = false): Promise<void> {
   endComparison();
   shop = { ...lesson, reporter: new Reporter(new Meter(), post), pace: new Pace(lesson.session.training.pace), inside: null };
@@ -144,7 +144,7 @@ function endComparison(): void {
   comparison = null;
 }
 
-/** A slice of the comparison. */
+/** Does one slice of the comparison. */
 async function compare(running: Comparison): Promise<void> {
   const begin = performance.now();
   do await running.advance();
@@ -170,7 +170,8 @@ async function open({ program, settings, device }: Extract<ToTrainer, { type: 'o
   if (kept !== null) post({ type: 'kept', ...kept });
 }
 
-/** Says what is wrong with a program. The one before goes on if it has the same text and only its settings were refused. */
+/** Reports what is wrong with a program. The program before it continues if it has the same text and only its settings were
+ *  refused. */
 function refuse(program: ProgramText, error: unknown): void {
   printer.flush();
   const isSame = shop !== null && shop.program.text === program.text;
@@ -204,7 +205,7 @@ async function reset(program: ProgramText, settings: Settings): Promise<void> {
   setPhase(running ? 'running' : 'paused');
 }
 
-/** The program is made once more with another rate, which is all that is taken from it. */
+/** Makes the program once more with another rate, and takes only the rate from it. */
 async function changeRate(place: Workshop, learningRate: number): Promise<void> {
   const settings = { ...place.settings, learningRate };
   const made = sn.scope();
@@ -212,7 +213,7 @@ async function changeRate(place: Workshop, learningRate: number): Promise<void> 
   try {
     const { optimizer } = await place.module.make(settings, made);
     place.session.setLearningRate(optimizer.lr);
-    // A schedule may go on using what was made with it.
+    // A schedule may still use tensors that were made with it.
     if (typeof optimizer.lr !== 'function') made.dispose();
     place.settings = settings;
     place.inside?.states?.note();
@@ -221,14 +222,14 @@ async function changeRate(place: Workshop, learningRate: number): Promise<void> 
   }
 }
 
-/** Makes a file of the state, and keeps it here. */
+/** Makes a file of the state, and keeps it in this browser. */
 async function save({ session, settings, program: { name } }: Workshop): Promise<void> {
   await session.bring();
   const { bytes, kept } = await saves.save({ settings: { ...settings, example: name }, ...session.saved });
   post({ type: 'saved', bytes, name, step: session.steps, kept }, [bytes.buffer]);
 }
 
-/** Makes a file of the parameters, by their places in the tree. */
+/** Makes a file of the parameters, named by their paths in the tree. */
 async function saveWeights({ session, about, program: { name } }: Workshop): Promise<void> {
   await session.bring();
   const { params } = session.state;
@@ -237,8 +238,8 @@ async function saveWeights({ session, about, program: { name } }: Workshop): Pro
   post({ type: 'weights', bytes, name, step: session.steps }, [bytes.buffer]);
 }
 
-/** Goes on from a saved state, with the settings it has: of the program that is here if it has that name, else of that of the
- *  list. What is refused changes nothing. */
+/** Continues from a saved state with its settings. The program is the current one if it has the right name, otherwise that
+ *  of the list. If anything fails, nothing changes. */
 async function goOn(read: Reader): Promise<void> {
   let lesson: Lesson | null = null;
   try {
@@ -310,13 +311,13 @@ async function train(place: Workshop): Promise<void> {
   printer.flush();
 }
 
-/** Returns whether a replay has come to its end. */
+/** Returns whether a replay has reached its end. */
 async function lookInside({ inside }: Workshop): Promise<boolean> {
   if (inside === null || !(inside.wantsToLook || inside.states?.isReplaying)) return false;
   return inside.look();
 }
 
-/** Training stands where it stood then. */
+/** Takes training back to that step. */
 async function rewind(place: Workshop, step: number): Promise<void> {
   const { session, examiner, reporter, inside } = place;
   if (phase === 'running') await pause(place);
@@ -332,7 +333,7 @@ async function rewind(place: Workshop, step: number): Promise<void> {
   reporter.report(session, true);
 }
 
-/** What there is to see between slices. */
+/** Shows what there is to see between slices. */
 async function show({ session, examiner }: Workshop): Promise<void> {
   if (!examiner.wantsToShow) return;
   await session.bring();
@@ -353,7 +354,7 @@ async function stepOnce(place: Workshop): Promise<void> {
   printer.flush();
 }
 
-/** What then stands there is all of the same step. */
+/** Pauses training, and updates all views, so that they show the same step. */
 async function pause(place: Workshop): Promise<void> {
   const { session, examiner, reporter, inside } = place;
   reporter.meter.pause();
@@ -423,7 +424,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
   }
 }
 
-/** After an error, training stands still; the user may go on, change a setting or reset. What arose in the program's text is
+/** After an error, training pauses; the user may continue, change a setting or reset. An error in the program's text is
  *  shown there. */
 function fail(error: unknown): void {
   endComparison();
@@ -438,7 +439,7 @@ function fail(error: unknown): void {
   }
 }
 
-/** The page answers first. Time stands still meanwhile; commands are heard after a moment. */
+/** Lets the page respond first. The meter pauses meanwhile; commands are read after a moment. */
 async function giveWay(): Promise<void> {
   shop?.reporter.meter.pause();
   await rest(PACE_MS);

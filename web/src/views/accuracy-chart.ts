@@ -1,5 +1,5 @@
-// Test accuracy over steps. The axis is logarithmic in the share of wrong answers, so the way
-// from 98 % to 99 % - half of the mistakes gone - is as long as the way from 80 % to 90 %.
+// Test accuracy over steps. The axis is logarithmic in the share of wrong answers, so the distance from 98 % to 99 % - half of
+// the mistakes gone - is as long as that from 80 % to 90 %.
 
 import type { Evaluation } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
@@ -9,7 +9,7 @@ const MARKS = [
   [0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
   [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
 ];
-/** Half a mistake in 10,000: a perfect score must still have a place. */
+/** Half a mistake in 10,000: a perfect score must still have a place on the axis. */
 const LEAST_WRONG = 0.5e-4;
 
 function position(accuracy: number): number {
@@ -23,7 +23,7 @@ function write(place: number): string {
 
 export class AccuracyChart {
   private readonly columns: [number[], (number | null)[], (number | null)[]] = [[], [], []];
-  /** The axis reaches at least so far. */
+  /** The least upper end of the axis. */
   private top = 0;
   private readonly chart = new Chart(element('accuracy-chart'), {
     y: { range: (_, _min, max) => [0, Math.max(max ?? 0, this.top)] },
@@ -37,7 +37,7 @@ export class AccuracyChart {
   });
   private readonly draw = perFrame(() => this.chart.show(this.columns));
 
-  /** `top`: an accuracy to which the axis reaches at least; `step`: where training begins. */
+  /** `top`: an accuracy that the axis always reaches; `step`: where training begins. */
   clear(top: number, step: number): void {
     this.top = position(top);
     this.chart.begin(step);
@@ -45,7 +45,7 @@ export class AccuracyChart {
     this.draw();
   }
 
-  /** Back to a step: what comes after it goes. */
+  /** Goes back to a step: drops what comes after it. */
   cut(step: number): void {
     const end = this.columns[0].findIndex((each) => each > step);
     if (end >= 0) for (const column of this.columns) column.length = end;

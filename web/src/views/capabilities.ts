@@ -1,4 +1,4 @@
-// The badge: which of the engine's speed-ups this browser grants, and why it does not grant the others.
+// The badge: which of the engine's speed-ups this browser allows, and why it does not allow the others.
 
 import type { Capabilities } from '../state/protocol.ts';
 import { create, element, inside } from './dom.ts';

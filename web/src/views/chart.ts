@@ -1,5 +1,5 @@
-// What all charts share: a uPlot that fills its box, takes its colours from the style sheet, and shows the values under the
-// pointer. It is loaded with the first points: a page that has drawn nothing yet need not have it.
+// The base of all charts: a uPlot that fills its box, takes its colours from the style sheet, and shows the values at the
+// pointer. uPlot is loaded with the first points, so a page that has drawn nothing does not load it.
 
 import type uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -8,7 +8,7 @@ import { count } from './format.ts';
 
 export interface Line {
   label: string;
-  /** Name of a custom property of the style sheet. */
+  /** The name of a custom property of the style sheet. */
   colour: string;
   width: number;
   dash?: number[];
@@ -16,20 +16,20 @@ export interface Line {
 }
 
 export interface ChartOptions {
-  /** Whether the x axis is drawn; not where another chart below has the same one. Default true. */
+  /** Whether the x axis is drawn; false if a chart below has the same axis. Default true. */
   hasSteps?: boolean;
   /** Charts of a group show the values of the same step. Default 'training'. */
   group?: string;
-  /** So many steps are shown at least. Default 10. */
+  /** The least number of steps that is shown. Default 10. */
   least?: number;
   y: uPlot.Scale;
-  /** Where the y axis may be marked, from few marks to many; as many are shown as there is room for. */
+  /** Lists of possible marks of the y axis, from few marks to many. The longest list that fits is shown. */
   marks: Marks | ((max: number) => Marks);
-  /** How a mark of the y axis is written, and how a value at the pointer. */
+  /** The text of a mark of the y axis, and that of a value at the pointer. */
   mark: (value: number) => string;
   value: (value: number) => string;
   lines: Line[];
-  /** Says the place of the pointer among the points, null outside; by default a text over the plot has step and values. */
+  /** Called with the index of the point at the pointer, null outside. By default a text over the plot shows step and values. */
   point?: (at: number | null) => void;
   /** What the x axis counts. Default 'step'. */
   unit?: string;
@@ -38,12 +38,12 @@ export interface ChartOptions {
 type Marks = readonly (readonly number[])[];
 
 export const FONT = '11px system-ui, sans-serif';
-/** Distances between marks of the x axis: whole numbers of steps. */
+/** The distances between marks of the x axis: whole numbers of steps. */
 const STEPS = [1, 2, 5]
   .flatMap((n) => [n, 10 * n, 100 * n, 1e3 * n, 1e4 * n, 1e5 * n, 1e6 * n])
   .sort((a, b) => a - b);
 
-/** What is read of a property of the style sheet, which is not asked for again until the page becomes dark or light. */
+/** Memoizes what is read from a property of the style sheet, until the page changes between dark and light. */
 export function remembered<T>(read: (name: string) => T): (name: string) => T {
   let known: Map<string, T> | null = null;
   return (name) => {
@@ -59,12 +59,12 @@ export function remembered<T>(read: (name: string) => T): (name: string) => T {
 
 export const css = remembered((name) => getComputedStyle(document.documentElement).getPropertyValue(name));
 
-/** After a uPlot that could not be loaded. */
+/** The pause, in ms, before uPlot is loaded again after a failure. */
 const AGAIN_MS = 3000;
 /** The least distance of two marks of the y axis, in pixels. */
 const ROOM = 18;
 
-/** The marks in range of the last list in which none is too close to its neighbour. */
+/** The marks in range, from the longest list in which no two are too close to each other. */
 function inRange(marks: ChartOptions['marks']) {
   return (plot: uPlot, _axis: number, min: number, max: number): number[] => {
     const lists = typeof marks === 'function' ? marks(max) : marks;
@@ -94,7 +94,7 @@ function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
   };
 }
 
-/** A line of one point would not be seen. */
+/** Whether a line has only one point, which would not be visible. */
 function isAlone(plot: uPlot, place: number): boolean {
   return Array.from<unknown>(plot.data[place]).filter((y) => y !== null).length === 1;
 }
@@ -113,7 +113,7 @@ function series({ label, colour, width, dash, points }: Line): uPlot.Series {
   };
 }
 
-/** Tells where the pointer is. */
+/** Reports where the pointer is. */
 function pointing(point: (at: number | null) => void): uPlot.Plugin {
   return { hooks: { setCursor: ({ cursor: { idx } }) => point(idx ?? null) } };
 }
@@ -159,7 +159,7 @@ export class Chart {
     if (this.plot === null && columns[0].length === 0) return;
     if (this.plot === null) {
       this.plot = this.make();
-      // Without a network. Later points try again.
+      // uPlot cannot be loaded, for example without a network. Later points try again.
       this.plot.catch(() => setTimeout(() => (this.plot = null), AGAIN_MS));
     }
     this.plot.then((plot) => plot.setData(this.columns), () => undefined);

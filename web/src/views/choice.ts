@@ -1,4 +1,4 @@
-// A group of buttons of which one is pressed. The group is named by its own id or that of a button in it.
+// A group of buttons of which exactly one is pressed. The group is found by its own id, or by that of a button in it.
 
 import { element } from './dom.ts';
 

@@ -1,9 +1,9 @@
-// Colours of the style sheet as numbers, for what is painted.
+// Colours of the style sheet as numbers, for painting.
 
 import { css, remembered } from './chart.ts';
 import { create } from './dom.ts';
 
-/** Of a custom property: red, green and blue, from 0 to 255. */
+/** The red, green and blue of a custom property, from 0 to 255. */
 export const rgb = remembered((name): [number, number, number] => {
   const probe = create('i', '');
   probe.style.color = css(name);

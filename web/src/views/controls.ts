@@ -1,5 +1,5 @@
-// Buttons, settings, and the line below them that says what a change did. The learning rate
-// changes while training goes on; every other setting makes a new network.
+// Buttons, settings, and the line below them that reports the effect of a change. The learning rate can change while training
+// goes on; every other setting makes a new network.
 
 import type { Phase } from '../state/protocol.ts';
 import {
@@ -17,9 +17,9 @@ export interface ControlActions {
   start(): void;
   pause(): void;
   step(): void;
-  /** A fresh start, with the settings as they are. */
+  /** Restarts training with the current settings. */
   reset(): void;
-  /** A setting was changed, but for the learning rate. */
+  /** A setting other than the learning rate was changed. */
   change(changed: Settings): void;
   learningRate(value: number): void;
   /** Ends a program that does not answer. */
@@ -29,7 +29,7 @@ export interface ControlActions {
 const TRAINING = 'Training. The learning rate can be changed on the way.';
 
 export class Controls {
-  /** As the program that is trained has them. */
+  /** The settings of the program that is being trained. */
   settings: Settings = {};
 
   private readonly start = element<HTMLButtonElement>('start');
@@ -55,11 +55,11 @@ export class Controls {
     for (const name of SETTING_NAMES) this.inputs.set(name, this.bind(name));
   }
 
-  /** Shown at once, before the trainer has answered; the trainer has the last word. */
+  /** Shows a phase at once, before the trainer has answered; the trainer's own message then overrides it. */
   setPhase(phase: Phase): void {
     const wasStart = document.activeElement === this.start;
     const wasPause = document.activeElement === this.pause;
-    // Another program takes over in full flight: it is not only ready.
+    // Training continues with another program, which is then not only ready.
     if (this.phase === 'loading' && phase === 'running') this.say(TRAINING);
     this.phase = phase;
     document.body.dataset.phase = phase;
@@ -68,7 +68,7 @@ export class Controls {
     this.step.disabled = phase !== 'paused';
     this.reset.disabled = phase === 'loading';
     for (const input of this.inputs.values()) input.disabled = phase === 'loading' || phase === 'failed';
-    // A disabled button loses the focus; hand it to the one that takes its place.
+    // A disabled button loses the focus, so the button that replaces it gets it.
     if (wasStart && phase === 'running') this.pause.focus();
     if (wasPause && phase === 'paused') this.start.focus();
   }
@@ -78,7 +78,7 @@ export class Controls {
     return this.phase === 'paused' || this.phase === 'running';
   }
 
-  /** A program does not answer: it may be ended. */
+  /** Offers to end a program that does not answer. */
   set canEnd(on: boolean) {
     this.end.hidden = !on;
   }
@@ -97,7 +97,7 @@ export class Controls {
     if (this.phase === 'paused') this.actions.step();
   }
 
-  /** Settings that the trainer has, and what the program calls them. Those that it does not have get no field. */
+  /** Takes over the trainer's settings and the program's labels for them. Settings that are missing get no field. */
   adopt(settings: Settings, labels: Record<string, string>): void {
     this.settings = settings;
     this.labels = labels;
@@ -110,7 +110,7 @@ export class Controls {
     }
   }
 
-  /** The rate is another one, and training goes on. */
+  /** Shows another learning rate while training goes on. */
   showRate(learningRate: number): void {
     if (this.settings.learningRate !== undefined) this.adopt({ ...this.settings, learningRate }, this.labels);
   }
@@ -148,7 +148,8 @@ export class Controls {
     return input;
   }
 
-  /** Settings that a program refuses leave it as it was; what was written stays, to be mended. */
+  /** Restores the settings that a program had before it refused others. The refused text stays in its field, to be
+   *  corrected. */
   refuse(reason: string, kept: Settings): void {
     const name = SETTING_NAMES.find((each) => formatSetting(this.settings, each) !== formatSetting(kept, each)) ?? 'sizes';
     const input = this.inputs.get(name);

@@ -1,14 +1,14 @@
-// The few things that every view does with the page. Texts are written only when they change,
-// so an idle value costs nothing and a selection in it survives.
+// The few things that every view does with the page. Texts are written only when they change, so an unchanged value costs
+// nothing, and a selection in it survives.
 
-/** The element of index.html with this id; a missing one is a mistake in the page itself. */
+/** The element of index.html with this id. A missing element is a bug of the page itself. */
 export function element<T extends Element = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`index.html has no element "${id}"`);
   return found as unknown as T;
 }
 
-/** The one descendant that matches. */
+/** The first descendant that matches; throws if there is none. */
 export function inside<T extends Element = HTMLElement>(parent: Element, selector: string): T {
   const found = parent.querySelector<T>(selector);
   if (found === null) throw new Error(`no "${selector}" in the page`);
@@ -30,21 +30,21 @@ export function setText(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Text for people, and the plain number for programs in data-value. */
+/** Writes a text for people, and the plain number for scripts into data-value. */
 export function setValue(node: HTMLElement, text: string, value: number | null): void {
   setText(node, text);
   if (value === null) delete node.dataset.value;
   else node.dataset.value = String(value);
 }
 
-/** Drawing takes time from the cores that train: charts of it are drawn so far apart at least. */
+/** The least time between two drawings of a training chart, in ms: drawing takes time from the cores that train. */
 export const PAINT_MS = 250;
 
-/** So many times as long as a drawing takes passes from one to the next: it has a few percent of the time, and what the page
- *  does with it afterwards as much again. */
+/** The interval between two drawings is at least this many times as long as a drawing takes. So drawing takes a few percent
+ *  of the time, and the browser's work on the result as much again. */
 const PATIENCE = 40;
 
-/** Runs `draw` at most once in so many milliseconds, and in so many times as long as it takes, however often it is asked for. */
+/** Runs `draw` at most once in `ms` milliseconds and in PATIENCE times its own duration, however often it is called. */
 export function spaced(ms: number, draw: () => void): () => void {
   let next = 0;
   let timer = 0;
@@ -62,7 +62,7 @@ export function spaced(ms: number, draw: () => void): () => void {
   };
 }
 
-/** Runs `draw` at most once per frame, however often it is asked for. */
+/** Runs `draw` at most once per frame, however often it is called. */
 export function perFrame(draw: () => void): () => void {
   let asked = false;
   return () => {

@@ -1,4 +1,4 @@
-// Hands a text, or bytes, to the user as a file.
+// Offers a text, or bytes, to the user as a file.
 
 export function download(name: string, type: string, content: BlobPart): void {
   const url = URL.createObjectURL(new Blob([content], { type }));

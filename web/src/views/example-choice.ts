@@ -21,7 +21,7 @@ export class ExampleChoice {
     element('examples').replaceChildren(...this.buttons.values());
   }
 
-  /** What the page speaks of from now on. */
+  /** Marks the program that the page now shows. */
   show(name: string): void {
     for (const [other, button] of this.buttons) button.setAttribute('aria-pressed', String(other === name));
   }

@@ -1,4 +1,4 @@
-// The last error in its own words, until it is dismissed.
+// Shows the last error in its own words, until it is dismissed.
 
 import type { Failure } from '../state/protocol.ts';
 import { element, inside, setText } from './dom.ts';
@@ -11,7 +11,7 @@ export class FailureBar {
     inside(this.bar, 'button').addEventListener('click', () => (this.bar.hidden = true));
   }
 
-  /** isPassing: it goes when what failed runs again. */
+  /** isPassing: the error disappears when what failed runs again. */
   show({ name, message, hint }: Failure, isPassing = false): void {
     this.isPassing = isPassing;
     setText(inside(this.bar, 'strong'), `${name}:`);
@@ -20,7 +20,7 @@ export class FailureBar {
     this.bar.hidden = false;
   }
 
-  /** What failed before runs again. */
+  /** Called when what failed before runs again. */
   settle(): void {
     if (this.isPassing) this.bar.hidden = true;
   }

@@ -1,11 +1,11 @@
-// Numbers as the page writes them: English digits, fixed decimals where values change live; and problems in words.
+// Formats numbers for the page: English digits, and fixed decimals where values change live. Also formats problems.
 
-/** Made with the first number: it takes milliseconds, which a page that starts has not. */
+/** Created with the first number: it takes milliseconds, which would delay the start of the page. */
 let whole: Intl.NumberFormat | null = null;
 
 export const NONE = '–';
 
-/** As much as is said of a name in an address, which may be any text. */
+/** The first characters of a name from an address, which may be any text. */
 export const beginningOf = (name: string): string => name.slice(0, 40);
 
 export function count(value: number): string {
@@ -23,7 +23,7 @@ export function significant(value: number, digits = 3): string {
   });
 }
 
-/** Of any size: 0.003, 2.5e-5. */
+/** A number of any magnitude: 0.003, 2.5e-5. */
 export function short(value: number, digits = 3): string {
   const size = Math.abs(value);
   return size > 0 && (size < 1e-4 || size >= 1e5)
@@ -31,7 +31,7 @@ export function short(value: number, digits = 3): string {
     : String(Number(value.toPrecision(digits)));
 }
 
-/** Milliseconds, where less than a hundredth cannot be measured. */
+/** Milliseconds; less than a hundredth cannot be measured. */
 export const milliseconds = (value: number): string => (value < 0.01 ? '< 0.01' : significant(value, 2));
 
 export function percent(share: number): string {
@@ -50,7 +50,7 @@ export function bytes(value: number): string {
   return `${size.toFixed(1)} ${units[unit]}`;
 }
 
-/** A total of 0 is not known yet. */
+/** A total of 0 means that it is not known yet. */
 export const loading = (received: number, total: number): string =>
   `Loading data${total === 0 ? '…' : `: ${bytes(received)} of ${bytes(total)}`}`;
 
@@ -58,11 +58,11 @@ export function plural(amount: number, noun: string, nouns = `${noun}s`): string
   return `${count(amount)} ${amount === 1 ? noun : nouns}`;
 }
 
-/** A message with its hint, which some messages have in them already. */
+/** A message with its hint, unless the message already contains it. */
 export const withHint = ({ message, hint }: { message: string; hint: string }): string =>
   message.includes(hint) ? message : `${message} (${hint})`;
 
-/** 1,234 -> 1.23 k, for people who compare sizes; of a unit 1.23 kFLOP. */
+/** 1,234 -> 1.23 k, for comparing sizes; with a unit 1.23 kFLOP. */
 export function scaled(value: number, unit = ''): string {
   const prefixes = ['', 'k', 'M', 'G', 'T'];
   let power = 0;

@@ -1,11 +1,11 @@
-// The buttons that open what goes on inside of the training. The views are loaded with the first of them.
+// The buttons that open the views inside of training. The views are loaded with the first of them.
 
 import type { InsideCard, InsideView } from '../inside/card.ts';
 import { element } from './dom.ts';
 
 export class InsideSwitch {
   private card: Promise<InsideCard> | null = null;
-  /** The views, once one was opened. */
+  /** The views, once one has been opened. */
   opened: InsideCard | null = null;
 
   constructor(load: (root: HTMLElement) => Promise<InsideCard>, fail: (error: unknown) => void) {

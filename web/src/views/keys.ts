@@ -1,9 +1,8 @@
-// Keyboard: space starts or pauses, s takes one step. A text field keeps its keys and a focused
-// button its space bar; a button clicked with the mouse gives up the focus, so that the space
-// bar goes on meaning the same.
+// Keyboard: space starts or pauses, s takes one step. A text field keeps its keys, and a focused button its space bar. A button
+// clicked with the mouse gives up the focus, so that the space bar keeps its meaning.
 
 export interface KeyActions {
-  /** Whether the keys mean training now. */
+  /** Whether the keys control training now. */
   enabled(): boolean;
   toggle(): void;
   step(): void;

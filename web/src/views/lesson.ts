@@ -1,4 +1,4 @@
-// A lesson as cards to go through. A card that promises something says whether it has been seen.
+// A lesson as a sequence of cards. A card with a check shows whether it has passed.
 
 import type { About } from '../state/protocol.ts';
 import { create, element, setText } from './dom.ts';
@@ -17,7 +17,7 @@ export class LessonCard {
     this.next.addEventListener('click', () => this.go(this.place + 1));
   }
 
-  /** Another lesson, or the same from the beginning of a training: then the place in it stays. */
+  /** Shows another lesson, or the same one at the start of a training; then the current card stays. */
   show(program: string, cards: About['cards']): void {
     this.box.dataset.program = program;
     const isSame = JSON.stringify(cards) === JSON.stringify(this.cards);

@@ -1,5 +1,5 @@
-// The course of training over steps, as four charts with one x axis: the loss on a logarithmic axis, on which the late,
-// small gains stay visible; the length of the gradient, the learning rate and the time of a step below it.
+// The course of training over steps, as four charts with one x axis: the loss on a logarithmic axis, on which the late, small
+// gains stay visible; below it the norm of the gradient, the learning rate and the time of a step.
 
 import type { Column, History } from '../state/history.ts';
 import { Chart } from './chart.ts';
@@ -11,7 +11,7 @@ const logarithmic = (...lists: number[][]): number[][] =>
 const LOSS_MARKS = logarithmic([1], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]);
 const MARKS = logarithmic([1], [1, 3], [1, 2, 5]);
 
-/** The nearest of 1, 2 and 5 times a power of ten, below or above: axes that seldom change. */
+/** The nearest of 1, 2 and 5 times a power of ten, below or above, so that axes seldom change. */
 function round(value: number, up: boolean): number {
   const unit = 10 ** Math.floor(Math.log10(value));
   const among = [1, 2, 5, 10].map((n) => n * unit);
@@ -19,13 +19,13 @@ function round(value: number, up: boolean): number {
   return up ? among.find((each) => each * slack >= value)! : among.filter((each) => each <= value * slack).pop()!;
 }
 
-/** Of a logarithmic axis: from a round number to another, at least twice as large. */
+/** The range of a logarithmic axis: from one round number to another that is at least twice as large. */
 const wide = (_: unknown, min: number | null, max: number | null): [number, number] => {
   const low = round(min ?? 1, false);
   return [low, Math.max(round(max ?? 10, true), 2 * low)];
 };
 
-/** A chart below that of the loss, and in its title the newest value, or that at the pointer. */
+/** A chart below that of the loss. Its title shows the newest value, or the value at the pointer. */
 class Strip {
   readonly chart: Chart;
   private readonly output: HTMLOutputElement;
@@ -52,7 +52,7 @@ class Strip {
     });
   }
 
-  /** undefined: there is none yet; NaN: that of a step before stays. */
+  /** undefined: there is no value yet; NaN: the value of an earlier step stays. */
   set newest(last: number | undefined) {
     if (last === undefined) this.last = NaN;
     else if (!Number.isNaN(last)) this.last = last;
@@ -72,7 +72,7 @@ class Strip {
 }
 
 export class LossChart {
-  /** The axis reaches down to it at least. */
+  /** The axis always reaches down to this loss. */
   private least = 1;
   private readonly chart = new Chart(element('loss-chart'), {
     hasSteps: false,
@@ -93,7 +93,7 @@ export class LossChart {
   private readonly ms = new Strip('ms', '--time');
   private readonly paint: () => void;
 
-  /** `least`: a loss that the axis shows in any case; `step`: where training begins. */
+  /** `least`: a loss that the axis always shows; `step`: where training begins. */
   clear(least: number, step: number): void {
     this.least = least;
     for (const chart of [this.chart, this.norm.chart, this.rate.chart, this.ms.chart]) chart.begin(step);

@@ -1,14 +1,14 @@
-// Kernels of one training step, slowest first. Times are smoothed over measurements and rows are
-// written in place, so the table stays calm while it follows.
+// The kernels of one training step, slowest first. Times are smoothed over measurements, and rows are updated in place, so that
+// the table stays calm.
 
 import type { KernelTiming, ProfileReport } from '../state/protocol.ts';
 import { create, element, inside, setText, setValue } from './dom.ts';
 import { NONE, plural, significant } from './format.ts';
 
-/** Weight of the newest measurement. */
+/** The weight of the newest measurement. */
 const FRESH = 0.4;
 
-/** NaN where it is not known. */
+/** NaN if it is not known. */
 const rate = (value: number): string => (Number.isNaN(value) ? NONE : value.toFixed(1));
 
 interface Row {
@@ -71,7 +71,8 @@ export class OpTable {
     );
   }
 
-  /** Kernels can share a name: the n-th of a name is followed as the n-th. */
+  /** Smooths the times. Kernels can share a name; the n-th kernel of a name is matched with the n-th of the last
+   *  measurement. */
   private blend(kernels: KernelTiming[]): KernelTiming[] {
     const next = new Map<string, KernelTiming>();
     for (const kernel of kernels) {
@@ -100,7 +101,7 @@ export class OpTable {
     return this.rows[i];
   }
 
-  /** `length` of the bar is relative to the slowest kernel. */
+  /** `length` of the bar, relative to the slowest kernel. */
   private write(row: Row, kernel: KernelTiming, share: number, length: number): void {
     setText(row.name, kernel.name);
     row.name.title = `${kernel.name} (${kernel.kind})`;

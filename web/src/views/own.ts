@@ -1,4 +1,4 @@
-// What a program itself wants to be watched: planes, pictures and lines, and its figures.
+// What a program itself wants to show: planes, pictures, curves, and figures.
 
 import type { About, Drawing } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
@@ -10,15 +10,15 @@ type Of<K extends Drawing['kind']> = Extract<Drawing, { kind: K }>;
 type Draw = (drawing: Drawing) => void;
 
 const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
-/** Of a plane, in pixels. */
+/** The side of a plane, in pixels. */
 const PLANE_SIDE = 288;
 const DOT = 2.6;
 /** Multiples of each step, from few marks to many. */
 const TICKS = [100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1].map((step) => Array.from({ length: 201 }, (_, i) => Number(((i - 100) * step).toPrecision(6))));
-/** Values that stay above this share of the largest are shown without 0. */
+/** If the least value is above this share of the largest, the axis does not include 0. */
 const FAR_FROM_0 = 0.5;
 
-/** Of a plane's two sides, and of what lies between. */
+/** The colours of a plane's two sides, and the colour between them. */
 function palette(): { sides: [number[], number[]]; middle: number[] } {
   return { sides: [rgb('--side-0'), rgb('--side-1')], middle: rgb('--card') };
 }
@@ -74,7 +74,7 @@ function paintPicture(canvas: HTMLCanvasElement): Draw {
 
 const colourOf = (i: number): string => LINE_COLOURS[i % LINE_COLOURS.length];
 
-/** Which line is which. */
+/** The legend of the lines. */
 function keyOf(names: string[]): HTMLElement {
   const parts = names.map((name, i) => {
     const mark = create('i', '');
@@ -84,7 +84,7 @@ function keyOf(names: string[]): HTMLElement {
   return create('p', 'key', ...parts);
 }
 
-/** With 0, but where all values are far from it. */
+/** The range includes 0 unless all values are far from it. */
 function rangeOf(min: number, max: number): [number, number] {
   const room = 0.1 * (max - min);
   return min > FAR_FROM_0 * max && room > 0 ? [min - room, max + room] : [Math.min(min, -0.1), Math.max(max, 0.1)];
@@ -116,7 +116,7 @@ export class OwnViews {
   private readonly figures = element('figures');
   private draws: Draw[] = [];
 
-  /** Views of another program. */
+  /** Makes the views of another program. */
   clear({ views }: About): void {
     setText(this.figures, '');
     this.box.hidden = views.length === 0;

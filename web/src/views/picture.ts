@@ -1,5 +1,5 @@
-// Pictures of pixels as addresses. Where many pictures seldom change, they cost a page less than canvases: each of those is a
-// layer that is put together again in every frame.
+// Turns pictures into data addresses. Many pictures that seldom change cost a page less in this form than as canvases, as each
+// canvas is a layer that is composited again in every frame.
 
 let easel: HTMLCanvasElement | null = null;
 

@@ -1,10 +1,11 @@
-// Any view of the tab that is shown as a picture: PNG, or SVG with its texts as texts. What draws it is loaded with the first.
+// Saves any view of the tab as a picture: PNG, or SVG with its texts as texts. The code that draws it is loaded with the first
+// picture.
 
 import { css } from './chart.ts';
 import { create, element, setText } from './dom.ts';
 
 const VIEWS = '.page:not([hidden]) :is(.card:not(.tile), .inside-view)';
-/** Points of a PNG for each of the page. */
+/** The pixels of a PNG per pixel of the page, in each direction. */
 const RATIO = 2;
 
 const titleOf = (view: Element): string => view.querySelector('h2, h3')?.textContent?.trim() ?? '';

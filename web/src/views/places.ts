@@ -1,22 +1,22 @@
-// The places of the page - training, models, fit, logic, compiler, bench - as tabs and in the address (#models, #fit,
-// #logic, #compiler, #bench). The code of all but the first is loaded when they are first opened.
+// The places of the page - training, models, fit, logic, compiler, bench - as tabs and in the address (#models, #fit, #logic,
+// #compiler, #bench). The code of all but the first is loaded when they are first opened.
 
 import { element, setText } from './dom.ts';
 import { Tabs } from './tabs.ts';
 
 export interface PlaceActions {
-  /** Something is about to be timed: nothing else should use the cores. */
+  /** Called before a measurement: nothing else should use the cores. */
   quiet(): void;
   fail(message: string): void;
-  /** Says what the page's address has wrong. */
+  /** Reports an error in the page's address. */
   address(message: string): void;
-  /** The training place is shown again. */
+  /** Called when the training place is shown again. */
   training(): void;
 }
 
 const TRAINING = 'training';
 
-/** What each place is for, but for training: that depends on the example. */
+/** The purpose of each place. That of training depends on the example. */
 const PURPOSES: Record<string, string> = {
   models: 'A model of yours, in your browser.',
   fit: 'A differential equation follows the points that you drag.',
@@ -25,10 +25,10 @@ const PURPOSES: Record<string, string> = {
   bench: 'What your browser and your processor reach.',
 };
 
-/** A place that is left may go on using the cores, unless it rests. */
+/** A place. It may continue to use the cores when another one is shown, unless it has `rest`. */
 interface Place {
   rest?: () => void;
-  /** It is shown again. */
+  /** Called when the place is shown again. */
   wake?: () => void;
 }
 
@@ -40,7 +40,7 @@ const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise
   bench: async (root, actions) => new (await import('../bench/tab.ts')).BenchTab(root, actions),
 };
 
-/** The place in the address, '' for training, and what else its fragment says. */
+/** The place in the address, '' for training, and then the other parts of its fragment. */
 function placeAndMore(): string[] {
   const parts = location.hash.slice(1).split('&').filter((part) => part !== '');
   return parts[0]?.includes('=') === false ? parts : ['', ...parts];
@@ -48,7 +48,7 @@ function placeAndMore(): string[] {
 
 export class Places {
   private readonly tabs: Tabs;
-  /** Places whose code is here or under way; of training nothing is loaded. */
+  /** The places whose code is loaded or loading. Training has nothing to load. */
   private readonly loaded = new Map<string, Promise<unknown>>([[TRAINING, Promise.resolve({})]]);
 
   constructor(private readonly actions: PlaceActions) {
@@ -68,7 +68,7 @@ export class Places {
     follow();
   }
 
-  /** The one that is shown, as the address has it. */
+  /** The place that is shown, as in the address. */
   get current(): string {
     return placeAndMore()[0];
   }

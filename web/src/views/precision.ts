@@ -1,18 +1,18 @@
-// The same training in each precision: the losses over each other, memory and time of a step beside each other.
+// Compares the same training in each precision: the losses in one chart; memory and time of a step side by side.
 
 import { COMPARED_STEPS, PRECISIONS, type ComparedRun, type ComparisonReport, type Precision } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
 import { create, element, inside, perFrame, setText, setValue } from './dom.ts';
 import { NONE, bytes, plural, short, significant } from './format.ts';
 
-/** Weight of the newest loss in the mean that is drawn. */
+/** The weight of the newest loss in the running mean that is drawn. */
 const FRESH = 0.1;
 const MARKS = [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map((list) =>
   [-5, -4, -3, -2, -1, 0, 1].flatMap((power) => list.map((n) => n * 10 ** power)),
 );
 const HINT = 'Trains the network of this page anew in each, side by side: the same seed, the same batches.';
 
-/** Wide below, thin above, so that lines on each other are seen. */
+/** Lower lines are wide and upper ones thin, so that lines that coincide are all visible. */
 const LINES: Record<Precision, { colour: string; width: number; dash?: number[] }> = {
   float32: { colour: '--faint', width: 6 },
   float16: { colour: '--loss', width: 2 },
@@ -27,7 +27,7 @@ function smooth(losses: readonly number[]): (number | null)[] {
   });
 }
 
-/** A figure with a bar as long as its share of the largest. */
+/** A figure with a bar whose length is its share of the largest figure. */
 class Figure {
   readonly cell = create('td', '');
   private readonly text = create('span', 'value', NONE);
@@ -94,7 +94,7 @@ export class PrecisionCard {
     this.button.disabled = !on;
   }
 
-  /** For another network. */
+  /** Shows another network, without results. */
   clear(): void {
     this.runs = [];
     setText(this.foot, HINT);

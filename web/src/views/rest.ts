@@ -1,22 +1,22 @@
-// What a place does step by step waits while another place is shown: that has the cores, and times that are measured beside
-// it would be of both.
+// Work that a place does in slices waits while another place is shown: the other place has the cores, and times measured beside
+// this work would be wrong.
 
 export class Rest {
   private over: Promise<void> = Promise.resolve();
   private end: (() => void) | null = null;
 
-  /** Another place is looked at. */
+  /** Called when another place is shown. */
   begin(): void {
     if (this.end === null) this.over = new Promise((resolve) => (this.end = resolve));
   }
 
-  /** The place is shown again. */
+  /** Called when the place is shown again. */
   wake(): void {
     this.end?.();
     this.end = null;
   }
 
-  /** Until the place is shown, which it may be already. */
+  /** Resolves when the place is shown, which may be at once. */
   wait(): Promise<void> {
     return this.over;
   }

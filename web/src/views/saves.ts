@@ -1,5 +1,5 @@
-// Training states as files: saved as a download, loaded from a picker or dropped on the page, and the one that this
-// browser has kept.
+// Training states as files: saved as a download, loaded from a picker or dropped on the page, and the state that this browser
+// has kept.
 
 import { entry } from '../program/list.ts';
 import { download } from './download.ts';
@@ -14,7 +14,7 @@ export interface SaveActions {
 
 const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') ?? false;
 
-/** A file that nothing takes would be opened by the browser, in the place of the page. */
+/** The browser would open a file that nothing takes, and leave the page. */
 function keepPage(event: DragEvent): void {
   if (event.defaultPrevented || !hasFiles(event)) return;
   event.preventDefault();
@@ -49,7 +49,7 @@ export class SavesView {
     for (const type of ['dragover', 'drop'] as const) addEventListener(type, keepPage);
   }
 
-  /** Whether there is a trainer to save and load. */
+  /** Whether there is a trainer that can save and load. */
   get ready(): boolean {
     return !this.loadButton.disabled;
   }
@@ -57,13 +57,13 @@ export class SavesView {
     for (const button of [this.saveButton, this.loadButton, this.goOnButton]) button.disabled = !on;
   }
 
-  /** There is a state to go on from. */
+  /** Offers to continue from a kept state. */
   offer(example: string, step: number): void {
     this.goOnButton.hidden = false;
     this.goOnButton.title = `${entry(example)?.title ?? example}, step ${count(step)}`;
   }
 
-  /** Hands a state to the user; returns what is to be said about it. */
+  /** Gives the file of a state to the user; returns a message about it. */
   hand(bytes: Uint8Array<ArrayBuffer>, example: string, step: number, kept: true | string): string {
     download(`sinter-${example}-${step}.safetensors`, 'application/octet-stream', bytes);
     if (kept !== true) return `Saved step ${count(step)} as a file. This browser did not keep it: ${kept}`;

@@ -1,4 +1,4 @@
-// Links to the shown program: to open it, and to show it within another page; and what leaves the page as a file.
+// Links to the shown program, to open it or to embed it in another page; and exports as files.
 
 import { linkTo } from '../program/address.ts';
 import { shown, type ShownProgram } from '../program/shown.ts';
@@ -9,7 +9,7 @@ import { element, inside, setText } from './dom.ts';
 export interface ShareActions {
   /** The tab that a link opens. */
   place(): string;
-  /** The trainer is asked for the parameters; they are saved when they come. */
+  /** Asks the trainer for the parameters; they are saved when they arrive. */
   weights(): void;
   history: History;
   run(): RunOf;
@@ -25,7 +25,7 @@ export class ShareBox {
   constructor(private readonly actions: ShareActions) {
     this.box.addEventListener('toggle', () => {
       if (this.box.open) void this.write();
-      else this.field.value = ''; // a link of before is not to be taken for the next one
+      else this.field.value = ''; // an old link must not be taken for the next one
     });
     this.box.addEventListener('keydown', ({ key }) => {
       if (key !== 'Escape' || !this.box.open) return;
@@ -46,7 +46,7 @@ export class ShareBox {
     this.bind('share-json', ({ saveCurves }) => saveCurves(history, run(), 'json'));
   }
 
-  /** What there is to be said. */
+  /** Shows a message. */
   say(text: string): void {
     setText(this.note, text);
   }
@@ -56,7 +56,7 @@ export class ShareBox {
     return shown.program;
   }
 
-  /** A button whose work is loaded with the first click, and says what came of it. */
+  /** Connects a button whose work is loaded with the first click, and shows the result as a message. */
   private bind(id: string, work: (all: Exports) => string | Promise<string>): void {
     const button = element<HTMLButtonElement>(id);
     button.addEventListener('click', async () => {

@@ -1,5 +1,5 @@
-// The card of the program: its text, what is wrong with it, and what it prints. The text is plain until somebody turns to
-// it; the editor is loaded then.
+// The card of the program: its text, its errors, and what it prints. The text is plain until the user points at it or focuses
+// it; then the editor is loaded.
 
 import '../style/code.css';
 import type { Problem } from '../compiler/protocol.ts';
@@ -9,7 +9,7 @@ import type { Printed } from '../state/protocol.ts';
 import { create, element, setText } from './dom.ts';
 import { count, withHint } from './format.ts';
 
-/** Waits until a thought is complete: what is trained starts over. */
+/** How long the text must stay unchanged, in ms, before training starts over with it. */
 const TYPING_MS = 800;
 const MOST_LINES = 300;
 
@@ -23,7 +23,7 @@ export class SourceCard {
   private typing = 0;
   private left = 0;
 
-  /** `onEdit`: the text was changed by hand, and rests. */
+  /** `onEdit`: called when the text was changed by hand and has stayed unchanged for a while. */
   constructor(private readonly onEdit: () => void) {
     for (const event of ['pointerenter', 'focus'] as const)
       this.preview.addEventListener(event, () => void this.open(event === 'focus'), { once: true });
@@ -38,7 +38,7 @@ export class SourceCard {
     });
   }
 
-  /** Where and what is wrong; null: nothing is. The editor's own parser knows better where a text leaves its language. */
+  /** Shows an error at its place; null: there is none. The editor's own parser knows better where a syntax error is. */
   show(problem: Problem | null): void {
     this.write(problem);
     void this.editor?.then((editor) => {

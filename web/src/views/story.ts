@@ -1,5 +1,5 @@
-// One sentence on what the last step did and how much memory it left in use. For programs, the bytes in
-// use and the number of steps for which they have not changed are in data-bytes and data-steady.
+// One sentence on what the last step did and how much memory is in use. For scripts, data-bytes has the bytes in use, and
+// data-steady the number of steps since they last changed.
 
 import type { Progress } from '../state/protocol.ts';
 import { element, setText } from './dom.ts';
@@ -9,12 +9,12 @@ export class Story {
   private readonly line = element('story');
   private kernels = 0;
 
-  /** Kernel calls of one step, once they are measured. */
+  /** Sets the number of kernel calls of one step, once it is measured. */
   setKernels(calls: number): void {
     this.kernels = Math.round(calls);
   }
 
-  /** `about`: the model in words; batch: elements of a batch, where the program says it. */
+  /** `about`: the model in words; batch: the batch size, if the program has one. */
   clear(about: string, weights: number, batch: number | undefined): void {
     this.kernels = 0;
     const size = batch === undefined ? '' : `, batches of ${batch}`;

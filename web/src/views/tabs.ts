@@ -1,5 +1,5 @@
-// A row of tabs, as the ARIA pattern has it: one tab is in the tab order, arrow keys go through the row,
-// and the panel of the chosen one is shown. Each tab names its panel in aria-controls.
+// A row of tabs according to the ARIA pattern: one tab is in the tab order, arrow keys move through the row, and the panel of
+// the chosen tab is shown. Each tab names its panel in aria-controls.
 
 export class Tabs {
   private readonly tabs: HTMLElement[];
@@ -15,7 +15,7 @@ export class Tabs {
     });
   }
 
-  /** Shows a panel without telling anybody. */
+  /** Shows a panel without a notification. */
   show(panel: string): void {
     for (const tab of this.tabs) {
       const chosen = tab.getAttribute('aria-controls') === panel;

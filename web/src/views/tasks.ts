@@ -1,6 +1,6 @@
-// tasks.ts - work in several tasks, between which the browser paints and answers.
+// Work in several tasks, between which the browser paints and handles events.
 
-/** What is awaited so goes on in a task of its own. Not a timer: those wait for a second in tabs that nobody sees. */
+/** Await this to continue in a new task. It is not a timer: in hidden tabs, those wait for a second. */
 export const nextTask = (): Promise<void> =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

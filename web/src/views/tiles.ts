@@ -1,4 +1,4 @@
-// The row of figures above the charts, and the progress bar: loading first, then the epoch.
+// The row of figures above the charts, and the progress bar: first of loading, then of the epoch.
 
 import type { Evaluation, Progress } from '../state/protocol.ts';
 import type { Words } from '../state/words.ts';
@@ -57,7 +57,7 @@ export class Tiles {
     this.setBar('Epoch', (step % stepsPerEpoch) / stepsPerEpoch);
   }
 
-  /** Says how many answers the number is based on; the last result of a whole set stays in sight. */
+  /** Also shows how many answers the number is based on. The last result on a whole set stays visible. */
   evaluation({ accuracy, count: size, whole, loss }: Evaluation): void {
     setValue(this.accuracy, percent(accuracy), 100 * accuracy);
     this.accuracy.dataset.count = String(size);

@@ -1,5 +1,5 @@
-// The switch between the CPU, the graphics processor, and whichever is faster, and the line that says what came of it. In a
-// browser without WebGPU the line says so, and there is only the CPU.
+// The switch between the CPU, the graphics processor, and whichever is faster, and the line that reports the outcome. In a
+// browser without WebGPU the line says so, and only the CPU can be chosen.
 
 import type { TrainedOn } from '../state/protocol.ts';
 import { Choice } from './choice.ts';

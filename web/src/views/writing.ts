@@ -1,5 +1,5 @@
-// What the network writes, letter by letter, as it is at that moment. The previous text stays faint until its place is
-// taken, so the card never empties while training runs.
+// The text that the current network writes, letter by letter. The previous text stays visible in a faint colour until it is
+// overwritten, so the card is never empty while training runs.
 
 import { element, setText } from './dom.ts';
 import { count } from './format.ts';

@@ -1,14 +1,14 @@
-// The graphics processor of workers that run programs. What it needs is loaded where it is asked for, and only there.
+// The graphics processor of workers that run programs. Its code is loaded only where it is requested.
 
 import * as sn from 'sinter';
 
-/** For init; where there is none, that goes on without. */
+/** A device for init; init continues without one if there is none. */
 export async function graphicsDevice(): Promise<sn.Device> {
   const { webgpu } = await import('sinter/webgpu');
   return webgpu({ fallback: true });
 }
 
-/** After init: why there is none. */
+/** After init: the reason why there is no device. */
 export function whyNoDevice(): string {
   const why = sn.info().reasons.find((reason) => reason.includes('device: '));
   return why?.replace(/^.*?device: /, '') ?? 'there is no graphics processor';

@@ -1,8 +1,8 @@
-// A program's text becomes a module here, in a worker: types are stripped, and what it imports and prints is handed to it.
+// Turns the text of a program into a module, in a worker: strips its types, and provides what it imports and prints with.
 //
-// A function made of the text runs it. The page's own policy forbids that to the page; a worker has the policy of its own response, and
-// this one is meant to run what the user types. Where a server's policy forbids it to workers as well, the EvalError is
-// shown. Text from an address is run only after the visitor has asked for it (program/shown.ts).
+// The text runs as a function that is made from it. The page's own policy forbids that in the page. But a worker has the policy
+// of its own response, and this worker exists to run what the user types. If a server's policy forbids it in workers as well,
+// the EvalError is shown. Text from an address runs only after the visitor has asked for it (program/shown.ts).
 
 import * as sn from 'sinter';
 import { FILE, ParseError, SourceError } from '../../compiler/workers/source.ts';
@@ -15,7 +15,7 @@ export interface Exports {
 
 export type Print = (level: 'log' | 'warn' | 'error', line: string) => void;
 
-/** Entry points of the package, which are loaded by programs that import them. */
+/** Entry points of the package, loaded only for programs that import them. */
 const BESIDE: Record<string, () => Promise<object>> = {
   'sinter/logic': () => import('sinter/logic'),
   'sinter/onnx': () => import('sinter/onnx'),
@@ -33,10 +33,10 @@ async function besideOf(source: string): Promise<Record<string, object>> {
   return loaded;
 }
 
-/** Programs of the list, made JavaScript when the page was built. */
+/** The programs of the list, compiled to JavaScript when the page was built. */
 const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.ts', { query: '?stripped', import: 'default' });
 
-/** JavaScript with a line for each line of the text. */
+/** The JavaScript, line by line as in the text. */
 async function strip(source: string, name: string, hasLimit: boolean): Promise<string> {
   const listed = await STRIPPED[`../gallery/${name}.ts`]?.();
   if (listed?.text === source) return listed.code;
@@ -59,14 +59,14 @@ function requiring(sinter: typeof sn, beside: Record<string, object>): (name: st
   };
 }
 
-/** As Node shows it: a tensor with its values, if they are there. */
+/** Node's hook for printing: a tensor shows its values, if they are computed. */
 const IN_NODE = Symbol.for('nodejs.util.inspect.custom');
 
-/** Of a long list the beginning. */
+/** Only the beginning of a long list. */
 const listed = (name: string, values: unknown[], length: number, depth: number): string =>
   length === 0 ? `${name}[]` : `${name}[ ${values.map((each) => written(each, depth + 1)).join(', ')}${length > values.length ? ', …' : ''} ]`;
 
-/** Any value as text; depth: within how many others it stands. */
+/** Any value as text; depth: the number of values that it is nested in. */
 function shown(value: unknown, depth: number): string {
   if (typeof value === 'string') return depth > 0 ? `'${value}'` : value;
   if (value instanceof sn.Tensor) return (value as unknown as Record<symbol, () => string>)[IN_NODE]();
@@ -81,17 +81,17 @@ function shown(value: unknown, depth: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** What lies too deep, or throws, by its kind. */
+/** Values that are nested too deeply, or that throw, are shown by their kind. */
 function written(value: unknown, depth = 0): string {
   try {
     if (depth <= DEEPEST || typeof value !== 'object') return shown(value, depth);
   } catch {
-    // Its kind, then.
+    // falls back to the kind
   }
   return Object.prototype.toString.call(value);
 }
 
-/** Lines are cut: one of a million letters is as bad as a million lines. */
+/** Long lines are cut: one line of a million letters is as bad as a million lines. */
 const MOST_LETTERS = 500;
 const MOST_PARTS = 50;
 const DEEPEST = 4;
@@ -104,12 +104,13 @@ function printing(print: Print): Record<string, (...values: unknown[]) => void> 
   return { log: at('log'), info: at('log'), debug: at('log'), table: at('log'), warn: at('warn'), error: at('error') };
 }
 
-/** A program may run for so long without letting anything else in between. */
+/** The longest time, in ms, that a program may run without yielding to the worker's event loop. */
 const LONGEST_MS = 5000;
-/** Of turns, one in so many looks at the clock. */
+/** The clock is read once in this many turns. */
 const TURNS = 64;
 
-/** Called in each turn of loops and functions. Time is counted from the first one since the worker was last free. */
+/** Called in each turn of a loop and each call of a function. The time counts from the first turn since the event loop was
+ *  last free. */
 function limit(): () => void {
   let turns = 0;
   let begun = 0;
@@ -127,19 +128,19 @@ function limit(): () => void {
 }
 
 export interface RunOptions {
-  /** Of the list, if it may be one of it. */
+  /** Its name, if it may be a program of the list. */
   name?: string;
   print?: Print;
-  /** Whether loops and calls without an end are ended. */
+  /** Whether endless loops and endless recursion are stopped. */
   hasLimit?: boolean;
-  /** What the program gets as sinter. */
+  /** The object that the program imports as sinter. */
   sinter?: typeof sn;
 }
 
-/** A module may wait for something at its top level, and so may this. */
+/** An async function, as a module may use await at its top level. */
 const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
 
-/** Runs the text; what it exports, or declares as `program` and `inputs`. */
+/** Runs the text. Returns its exports, or what it declares as `program` and `inputs`. */
 export async function run(source: string, options: RunOptions = {}): Promise<Exports> {
   const { name = '', print = () => undefined, hasLimit = false, sinter = sn } = options;
   const text = `"use strict";${await strip(source, name, hasLimit)}\n;return {

@@ -1,5 +1,5 @@
-// What TypeScript knows of a program: its mistakes, what may come next, what a name means. The package's own declarations
-// stand beside it in a file system of memory. A worker of its own, loaded when somebody turns to the editor.
+// Answers what TypeScript knows about a program: its errors, completions, and the meaning of names. The package's declarations
+// stand beside the program in an in-memory file system. It is a worker of its own, loaded when the editor first gets the focus.
 
 import { createSystem, createVirtualTypeScriptEnvironment } from '@typescript/vfs';
 import ts from 'typescript';
@@ -9,7 +9,7 @@ import playgroundTypes from '../playground.d.ts?raw';
 import type { Description, LanguageMethods, Mistake, Proposals } from '../language-protocol.ts';
 
 const PROGRAM = '/program.ts';
-/** The language's own library, as far as programs have it. */
+/** The language's standard library, as far as programs have it. */
 const LIBRARY = import.meta.glob<string>(
   [
     '../../../../node_modules/typescript/lib/lib.{es5,es2015,es2016,es2017,es2018,es2019,es2020,es2021,es2022}{,.*}.d.ts',
@@ -18,7 +18,7 @@ const LIBRARY = import.meta.glob<string>(
   ],
   { query: '?raw', import: 'default', eager: true },
 );
-/** What is there without being imported. */
+/** The globals that exist without an import. */
 const AROUND = `import type * as all from 'sinter';
 declare global {
   const sn: typeof all;
@@ -32,12 +32,12 @@ const OPTIONS: ts.CompilerOptions = {
   lib: ['lib.es2022.d.ts', 'lib.esnext.disposable.d.ts'],
   paths: { sinter: ['/sinter.d.ts'], playground: ['/playground.d.ts'] },
   strict: true,
-  // The short form of a program says nothing of its arguments.
+  // The arguments of a program in the short form have no types.
   noImplicitAny: false,
   skipLibCheck: true,
   types: [],
 };
-/** Kinds that the editor has signs for. */
+/** The kinds for which the editor has icons. */
 const SIGNS: Record<string, string> = {
   function: 'function',
   method: 'method',
@@ -69,7 +69,7 @@ function open(text: string): void {
   if (environment.getSourceFile(PROGRAM)?.text !== text) environment.updateFile(PROGRAM, text === '' ? '\n' : text);
 }
 
-/** A declaration, without saying that it came by way of an import. */
+/** The text of a declaration, without the lines that say that it is an import. */
 const declared = (parts: readonly ts.SymbolDisplayPart[] | undefined): string =>
   said(parts).replace(/^\(alias\) /, '').replace(/\nexport \S+$/, '').replace(/\nimport .*$/, '');
 

@@ -1,4 +1,4 @@
-// What programs import from 'playground': the data that the page has. Each set is loaded when it is first asked for, and kept.
+// What programs import from 'playground': the page's data sets. Each is loaded when it is first requested, and then kept.
 
 import type * as declared from 'playground';
 import { loadCorpus, textData, type TextData } from '../../trainer/text.ts';
@@ -6,17 +6,18 @@ import { digitData, type DigitData } from '../../trainer/digits.ts';
 import { loadMnist, type Mnist, type OnProgress } from '../../trainer/mnist.ts';
 
 const TEXT_URL = new URL('../../../text/sonnets.txt', import.meta.url).href;
-/** Beside the page; scripts are in a folder of it, but for the server of development. */
+/** The files lie beside the page. Built scripts are in a folder of it, those of the development server are not. */
 const MNIST_URL = new URL(import.meta.env.DEV ? '/mnist/' : '../mnist/', import.meta.url).href;
 
-/** While a set is loading, this often, also where nothing comes: it tells as well that the worker only waits. */
+/** The interval of reports, in ms, while a set is loading, even if nothing arrives: the reports also show that the worker is
+ *  only waiting. */
 const REPORT_MS = 100;
 
 let watch: OnProgress = () => undefined;
 let mnist: Promise<Mnist> | null = null;
 let corpus: ReturnType<typeof loadCorpus> | null = null;
 
-/** Who is told how much of a set is here. A total of 0 is not known yet. */
+/** Sets the function that is told how much of a set has arrived. A total of 0 is not known yet. */
 export function watchLoading(watcher: OnProgress): void {
   watch = watcher;
 }
@@ -31,7 +32,7 @@ async function reported<T>(load: (onProgress: OnProgress) => Promise<T>): Promis
   }
 }
 
-/** What failed to load is asked for again the next time. */
+/** A load that failed is tried again the next time. */
 function mnistSet(): Promise<Mnist> {
   mnist ??= reported((onProgress) => loadMnist(MNIST_URL, onProgress)).catch((error: unknown) => {
     mnist = null;

@@ -1,4 +1,4 @@
-// The text of a program, run: what there is to train in it, or to look at.
+// Runs the text of a program, and returns what there is to train or to inspect.
 
 import { SourceError } from '../../compiler/workers/source.ts';
 import type { ProgramText } from '../../state/protocol.ts';
@@ -8,7 +8,7 @@ import { begin, moduleOf, readSettings, stepOf, type Module } from './training.t
 /** Whether there is something to train. */
 export const learns = ({ default: make }: Exports): boolean => make !== undefined;
 
-/** Runs the text of a program that learns; null: a script, which prints, has nothing to train, and has run to its end. */
+/** Runs the text of a program that learns. null for a script, which prints, has nothing to train, and has run to its end. */
 export async function readProgram({ text, name }: ProgramText, { print, sinter }: Pick<RunOptions, 'print' | 'sinter'> = {}): Promise<Module | null> {
   let hasPrinted = false;
   const heard: Print = (level, line) => {
@@ -21,8 +21,8 @@ export async function readProgram({ text, name }: ProgramText, { print, sinter }
   throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
 }
 
-/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step, with the
- *  settings of fields in the place of its own. */
+/** What the Compiler tab inspects: a function and its arguments. For a program that learns, that is its training step, with
+ *  the settings of the page's fields in place of its own. */
 export async function toLookAt(source: string): Promise<{ program: (...args: unknown[]) => unknown; inputs: unknown[] }> {
   const exports = await run(source);
   if (!learns(exports)) {

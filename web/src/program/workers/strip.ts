@@ -1,5 +1,5 @@
-// TypeScript to JavaScript, a line for each line of the text; and turns of loops and calls of functions that are counted, so
-// that what has no end can be told by its line. Both are loaded for programs that were changed.
+// Strips TypeScript to JavaScript, line by line. Also counts the turns of loops and the calls of functions, so that a program
+// without end is stopped and its line is known. Both are loaded only for programs that were changed.
 
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/javascript';
@@ -9,29 +9,30 @@ export const stripTypes = (source: string): string =>
   transform(source, { transforms: ['typescript', 'imports'], disableESTransforms: true }).code;
 
 const typescript = parser.configure({ dialect: 'ts' });
-/** What each turn calls; the program gets it from evaluate.ts. */
+/** The function that each turn calls; evaluate.ts passes it to the program. */
 const TURN = '$turn';
 
 const LOOPS = ['ForStatement', 'WhileStatement', 'DoStatement'];
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'MethodDeclaration', 'ArrowFunction'];
 
-/** A place in a text, and what is to stand there. */
+/** A text to insert at a position. */
 interface Piece {
   at: number;
   text: string;
 }
 
-/** What makes a body begin with TURN: a block, a statement, or the value of an arrow function. */
+/** Makes a body begin with TURN; the body is a block, a statement, or the value of an arrow function. */
 function beginning({ name, from, to }: SyntaxNode, isValue: boolean): Piece[] {
   if (name === 'Block') return [{ at: from + 1, text: `${TURN}();` }];
   const [before, after] = isValue ? [`(${TURN}(), `, ')'] : [`{${TURN}();`, '}'];
   return [{ at: from, text: before }, { at: to, text: after }];
 }
 
-/** Loops that wait for something let others in between. */
+/** Loops that wait for something yield to the event loop. */
 const waits = (source: string, { from, to }: SyntaxNode): boolean => /\bawait\b/.test(source.slice(from, to));
 
-/** Each function begins with TURN, and each round of a loop that waits for nothing. A text with a mistake stays as it is. */
+/** Makes each function begin with TURN, and each turn of a loop that does not wait. A text with a syntax error stays
+ *  unchanged. */
 export function countTurns(source: string): string {
   const pieces: Piece[] = [];
   let isBroken = false;

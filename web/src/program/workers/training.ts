@@ -1,5 +1,5 @@
-// A program that learns, checked, and made for some settings; and the step that trains it. Whatever a program leaves out or
-// gives wrongly is said in a sentence that names it.
+// Checks a program that learns, makes it for given settings, and builds the step that trains it. Errors are sentences that name
+// the part that is missing or wrong.
 
 import * as sn from 'sinter';
 import type { Card, Context, Data, Program, Settings, View } from 'playground';
@@ -10,34 +10,35 @@ export type State = sn.TrainState<unknown>;
 type Batch = readonly sn.Tensor[];
 export type Step = sn.TrainStep<unknown, sn.Tensor[]>;
 
-/** A program as it came out of its text. */
+/** A program as its text exports it. */
 export interface Module {
   settings: Settings;
   labels: Record<string, string>;
   lesson: Card[];
-  /** owned: gets the tensors that the program makes before it waits for anything; without it they are the collector's. */
+  /** owned: the scope of the tensors that the program makes before its first await. Without a scope, the garbage collector
+   *  frees them. */
   make(settings: Settings, owned?: sn.Scope): Promise<Training>;
 }
 
-/** What a model answers to an input. */
+/** The model's answer to an input. */
 export type Predict = (params: unknown, x: sn.Tensor, context: { state: unknown }) => sn.Tensor;
 
-/** A program made for some settings, with all that it left out. */
+/** A program made for some settings, with defaults for everything that it left out. */
 export interface Training {
   about: string;
   loss: Program['loss'];
   data: Data & { batch(step: number): Batch };
   stepsPerEpoch: number;
   optimizer: sn.optim.Optimizer;
-  /** The first parameters, and the first state of a model that has one. */
+  /** The initial parameters, and the initial state of a model that has one. */
   init(key: sn.Tensor): { params: unknown; state?: unknown };
-  /** null: the program says nothing of an input. */
+  /** null if the program gives no answer to an input. */
   predict: Predict | null;
   metrics: Record<string, (params: unknown, context: Context) => sn.Tensor>;
   views: View[];
-  /** What the modules are called that the model is made of; none of a model of another kind. */
+  /** The names of the modules that make up the model; empty for a model of another kind. */
   layers: readonly string[];
-  /** Steps in a second, at most. */
+  /** The most steps per second. */
   pace: number;
 }
 
@@ -48,7 +49,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const said = (value: unknown): string =>
   value === undefined ? 'missing' : value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 
-/** Says what is wrong with a part of a program. */
+/** Throws an error that says what is wrong with a part of a program. */
 function expect(isRight: boolean, part: string, wanted: string, value: unknown): asserts isRight {
   if (!isRight) throw new SourceError(`${part} must be ${wanted}; it is ${said(value)}`);
 }
@@ -140,7 +141,7 @@ function read(given: unknown): Training {
   };
 }
 
-/** What a program exports, checked. */
+/** Checks what a program exports. */
 export function moduleOf(exports: Exports): Module {
   const { default: make, settings, labels = {}, lesson } = exports;
   expect(typeof make === 'function', 'the default export', 'a function that returns model, loss, data and optimizer', make);
@@ -158,7 +159,7 @@ export function moduleOf(exports: Exports): Module {
   };
 }
 
-/** The optimizer, which also remembers the last rate and the length of the last gradient. */
+/** Wraps the optimizer so that its state also holds the last rate and the norm of the last gradient. */
 function watched(optimizer: sn.optim.Optimizer): sn.optim.Optimizer {
   return {
     get lr() {
@@ -178,7 +179,7 @@ function watched(optimizer: sn.optim.Optimizer): sn.optim.Optimizer {
   };
 }
 
-/** The parameters after an update of the state, with the rate that the optimizer has now. */
+/** The parameters after an update of the state, at the optimizer's current rate. */
 export function updated({ optimizer }: Training, grads: unknown, { params, optimizer: memory }: State): unknown {
   const { rate: _, norm: __, ...own } = memory as unknown as Record<string, unknown>;
   return optimizer.update(grads, own as never, params).params;
@@ -188,7 +189,7 @@ export function updated({ optimizer }: Training, grads: unknown, { params, optim
 export const stepOf = ({ loss, optimizer }: Training, options?: sn.StepOptions): Step =>
   sn.trainStep(loss, watched(optimizer), options) as unknown as Step;
 
-/** The first state: fresh parameters, running statistics, and a key for whatever is drawn in training. */
+/** The first state: initial parameters, running statistics, and a key for the random numbers of training. */
 export function begin({ init }: Training, step: Step, seed: number): State {
   return sn.tidy(() => {
     const key = sn.random.key(seed);

@@ -1,5 +1,5 @@
-// What a program answers, beside what is right: for batches of rows (x, classes), as whole numbers or as 0 and 1, whose
-// model gives a score of each class, or one score that is above 0 for 1.
+// Compares a program's answers with the right ones. The data are batches of rows (x, classes), with classes as whole numbers or
+// as 0 and 1. The model gives a score for each class, or one score that is above 0 for class 1.
 
 import * as sn from 'sinter';
 import { isDigits } from '../digits.ts';
@@ -9,7 +9,7 @@ import type { ConfusionReport, Example } from '../../state/inside.ts';
 
 const MOST_ROWS = 512;
 const MOST_CLASSES = 100;
-/** Of a row that is no picture, so many numbers are shown. */
+/** A row that is no picture is shown by this many of its numbers. */
 const MOST_NUMBERS = 8;
 const DIGIT_SIDE = 28;
 
@@ -17,7 +17,7 @@ type Run = sn.EvalStep<unknown, [sn.Tensor], unknown, sn.Tensor>;
 
 const numbers = (t: sn.Tensor): Float32Array => Float32Array.from(sn.astype(t, 'float32').dataSync() as Float32Array);
 
-/** The classes of rows, as whole numbers; null: these are none. */
+/** The classes of rows as whole numbers; null if the values are not classes. */
 function classesOf(y: sn.Tensor): Int32Array | null {
   const values = numbers(y);
   return values.every((each) => Number.isInteger(each) && each >= 0 && each < MOST_CLASSES) ? Int32Array.from(values) : null;
@@ -31,7 +31,7 @@ function answersOf(scores: Float32Array, classes: number): Int32Array {
   });
 }
 
-/** How a row of numbers is shown: an image in grey or in colours as such. */
+/** How a row of numbers is shown: as an image in grey or colour. null if it has no such shape. */
 function pictures(x: sn.Tensor): ((row: Float32Array) => Example) | null {
   const [height, width, colours = 1] = x.ndim === 2 && x.shape[1] === DIGIT_SIDE ** 2 ? [DIGIT_SIDE, DIGIT_SIDE] : x.shape.slice(1);
   const isImage = x.ndim >= 2 && height > 3 && width > 3 && (colours === 1 || colours === 3);
@@ -51,7 +51,7 @@ export class Confusion {
     this.run = predict && sn.evalStep((params: unknown, x: sn.Tensor, { state }: sn.StepContext) => predict(params, x, { state }));
   }
 
-  /** null: this program does not answer with classes. */
+  /** null if this program does not answer with classes. */
   look(): ConfusionReport | null {
     return this.run === null ? null : sn.tidy(() => this.ask(this.run as Run));
   }
@@ -92,7 +92,7 @@ export class Confusion {
   }
 }
 
-/** Of each letter that is guessed, the line up to it. */
+/** For each letter that is predicted, the line up to it. */
 function lettersBefore(codes: Float32Array, rows: number, context: number, letters: readonly string[]): Example[] {
   return Array.from({ length: rows }, (_, i) => {
     const line = i - (i % context);

@@ -1,5 +1,5 @@
-// The views inside of training, for one program: measured while they are open, between slices of training, and never more
-// often than their share of the time allows.
+// The views inside of training, for one program. They are measured only while they are open, between slices of training, and
+// only as often as their share of the time allows.
 
 import { describe } from '../../compiler/workers/source.ts';
 import type { FromTrainer } from '../../state/protocol.ts';
@@ -9,11 +9,12 @@ import { Confusion } from './confusion.ts';
 import { KeptStates } from './kept.ts';
 import { Layers } from './layers.ts';
 
-/** Looks at one view are so far apart at least, and so many times as long as a look took: a share below 2 % each. */
+/** The least time between two measurements for one view, in ms, and as a multiple of the time that one took: a share below 2
+ *  % each. */
 const SPACED_MS = 500;
 const PATIENCE = 60;
 
-/** Something that is looked at now and then. */
+/** The timing of one view that is measured from time to time. */
 class Glance {
   private next = 0;
   private at = -1;
@@ -24,7 +25,7 @@ class Glance {
     return this.session.steps !== this.at && performance.now() >= this.next;
   }
 
-  /** Returns how many milliseconds the look took. */
+  /** Takes a measurement, and sets the time of the next by how long it took. */
   take(look: () => void): void {
     const begin = performance.now();
     this.at = this.session.steps;
@@ -47,7 +48,7 @@ export class Inside {
     this.glances = { layers: new Glance(session), confusion: new Glance(session) };
   }
 
-  /** These are open from now on. */
+  /** Opens these views and closes the others. */
   async open(looked: readonly Looked[]): Promise<void> {
     const wants = (view: Looked): boolean => looked.includes(view);
     if (!wants('layers')) this.closeLayers();
@@ -73,7 +74,7 @@ export class Inside {
     return (this.layers !== null && layers.isDue) || (this.confusion !== null && confusion.isDue) || this.kept?.isDue === true;
   }
 
-  /** Looks at what is due; now: at all that is open. Returns whether a replay has come to its end. */
+  /** Measures the open views that are due; now: all of them. Returns whether a replay has reached its end. */
   async look(now = false): Promise<boolean> {
     const { session, glances, kept } = this;
     await session.bring();

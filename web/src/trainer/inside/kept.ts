@@ -1,6 +1,6 @@
-// States of a training to go back to: kept by the clock as bytes, within a bound of memory - where that is full, every second
-// one goes. From a kept state training is replayed: the same rates at the same steps, and each loss and each state that was
-// kept on the way is compared, bit by bit.
+// Keeps states of a training to go back to. They are kept by the clock as bytes, within a bound of memory; when that is full,
+// every second one is dropped. From a kept state training can be replayed with the same rates at the same steps. The replay
+// compares each loss, and each state that was kept on the way, bit by bit.
 
 import * as sn from 'sinter';
 import type { KeptReport } from '../../state/inside.ts';
@@ -9,9 +9,9 @@ import type { Session } from '../session.ts';
 const MOST_BYTES = 128 * 2 ** 20;
 const MOST_STATES = 64;
 const KEEP_MS = 400;
-/** Keeping waits so many times as long as it took. */
+/** The pause after keeping a state is this many times as long as keeping it took. */
 const PATIENCE = 60;
-/** Losses that are remembered. */
+/** The most losses that are remembered. */
 const MOST_LOSSES = 100_000;
 
 interface Kept {
@@ -26,7 +26,7 @@ const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length &
 
 export class KeptStates {
   private states: Kept[] = [];
-  /** By step. */
+  /** The loss of each step. */
   private readonly losses = new Map<number, number>();
   private readonly rates: { step: number; rate: Rate }[] = [];
   private keepNext = 0;
@@ -38,7 +38,7 @@ export class KeptStates {
     this.note();
   }
 
-  /** A step was done. */
+  /** Called after each step. */
   stepped(loss: number): void {
     const { steps } = this.session;
     this.loss = loss;
@@ -50,7 +50,7 @@ export class KeptStates {
     if (this.losses.size > MOST_LOSSES) this.losses.delete(this.losses.keys().next().value as number);
   }
 
-  /** Training went on in another way than before: what was kept of that is no longer its future. */
+  /** Called when training takes another course than before: drops what was kept of the old course. */
   private forgetFrom(step: number): void {
     this.states = this.states.filter((state) => state.step < step);
     for (const other of this.losses.keys()) if (other > step) this.losses.delete(other);
@@ -58,7 +58,7 @@ export class KeptStates {
     this.replay = null;
   }
 
-  /** The rate of the step that is next, and of those behind it. */
+  /** Records the learning rate from the next step on. */
   note(): void {
     const { steps } = this.session;
     const rate = this.session.training.optimizer.lr;
@@ -72,7 +72,7 @@ export class KeptStates {
     return performance.now() >= this.keepNext;
   }
 
-  /** Steps until training has to pause for a comparison, or for the end of a replay. */
+  /** The number of steps until training must pause for a comparison, a change of the rate, or the end of a replay. */
   get room(): number {
     if (this.replay?.isEnded !== false) return Infinity;
     const { steps } = this.session;
@@ -86,7 +86,7 @@ export class KeptStates {
     return sn.io.snapshot(this.session.saved);
   }
 
-  /** Keeps the state as it is, or compares it in a replay; says whether the replay has come to its end. */
+  /** Keeps the current state, or in a replay compares it. Returns whether the replay has reached its end. */
   async keep(): Promise<boolean> {
     const begin = performance.now();
     const { steps } = this.session;
@@ -119,7 +119,7 @@ export class KeptStates {
     return this.states.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** The first state and the newest stay. */
+  /** Drops every second state, except the first and the newest. */
   private thin(): void {
     while (this.states.length > 2 && (this.held > MOST_BYTES || this.states.length > MOST_STATES)) {
       const last = this.states.length - 1;
@@ -127,7 +127,7 @@ export class KeptStates {
     }
   }
 
-  /** Back to a kept state. */
+  /** Goes back to a kept state. */
   async rewind(step: number): Promise<boolean> {
     const kept = this.states.find((state) => state.step === step);
     if (kept === undefined) return false;
@@ -142,14 +142,14 @@ export class KeptStates {
     return true;
   }
 
-  /** That of then, where another one was set later. */
+  /** Sets the rate of that time if another one was set later. */
   private restoreRate(): void {
     const { session } = this;
     const rate = this.rates.filter(({ step }) => step <= session.steps).at(-1)?.rate;
     if (rate !== undefined && rate !== session.training.optimizer.lr) session.setLearningRate(rate);
   }
 
-  /** Goes the same way once more; false: there is none. */
+  /** Begins a replay; false if there is nothing to replay. */
   begin(): boolean {
     const { steps: from } = this.session;
     if (this.until === null || from >= this.until) return false;
@@ -157,7 +157,7 @@ export class KeptStates {
     return true;
   }
 
-  /** A replay that is stopped has ended where it is. */
+  /** Ends the replay where it is. */
   stop(): void {
     if (this.replay !== null) this.replay.isEnded = true;
   }

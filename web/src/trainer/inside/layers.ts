@@ -1,18 +1,18 @@
-// What goes on in the layers of a program, as one compiled function of the training state and a batch: loss, gradient and
-// update as in a step, of which only histograms and a few figures are returned, in one tensor. It changes nothing.
+// Measures the layers of a program, with one compiled function of the training state and a batch. It computes loss, gradient
+// and update as a step does, but returns only histograms and a few figures, in one tensor. It changes nothing.
 
 import * as sn from 'sinter';
 import { updated, type State, type Training } from '../../program/workers/training.ts';
 import { BINS, LEAST_POWER, MOST_POWER, type ActivationReport, type LayerReport, type LayersReport } from '../../state/inside.ts';
 import { listening } from './watched.ts';
 
-/** Of more numbers, every second or third is counted, and so on. */
+/** Of a tensor with more elements, only every second, third ... is counted. */
 const MOST_COUNTED = 65_536;
-/** Of layers, and of activations. */
+/** The most layers that are shown, and the most activations. */
 const MOST_SHOWN = 24;
-/** What only rearranges is no news. */
+/** Modules that are not shown: they only rearrange or select values. */
 const SAME = ['dropout', 'flatten', 'maxPool2d', 'avgPool2d', 'embedding'];
-/** Where the values of a function end, and how near to an end is at it. */
+/** The ends of the ranges of functions. A value that is within NEAR of an end counts as saturated. */
 const ENDS: Record<string, readonly [number, number]> = { tanh: [-1, 1], sigmoid: [0, 1] };
 const NEAR = 0.01;
 const TINY = 1e-30;
@@ -22,14 +22,14 @@ interface Leaf {
   value: sn.Tensor;
 }
 
-/** The tensors of a tree with their places in it. */
+/** The tensors of a tree with their paths. */
 function leavesOf(tree: unknown, path: string[] = []): Leaf[] {
   if (tree instanceof sn.Tensor) return [{ path, value: tree }];
   if (typeof tree !== 'object' || tree === null) return [];
   return Object.entries(tree).flatMap(([key, part]) => leavesOf(part, [...path, key]));
 }
 
-/** Parameters by the place of what they belong to. */
+/** Groups parameters by the path of the layer that they belong to. */
 function layersOf(params: unknown): { path: string[]; leaves: number[] }[] {
   const found = new Map<string, { path: string[]; leaves: number[] }>();
   leavesOf(params).forEach(({ path }, i) => {
@@ -48,7 +48,7 @@ function nameOf(path: string[], names: readonly string[]): string {
   return parts.join(' · ') || 'parameters';
 }
 
-/** Some of the numbers of a tensor, in a row. */
+/** A sample of the elements of a tensor, as a vector. */
 function counted(t: sn.Tensor): sn.Tensor {
   const flat = sn.astype(t, 'float32').reshape([-1]);
   const stride = Math.ceil(flat.size / MOST_COUNTED);
@@ -57,13 +57,13 @@ function counted(t: sn.Tensor): sn.Tensor {
   return flat.slice([0], [size * stride]).reshape([size, stride]).slice([0, 0], [size, 1]).reshape([-1]);
 }
 
-/** How many of the numbers, from 0 to 1, are in each bin. */
+/** The number of values in each bin; the values are from 0 to 1. */
 function histogram(shares: sn.Tensor): sn.Tensor {
   const bins = sn.astype(sn.clip(sn.floor(shares.mul(BINS)), 0, BINS - 1), 'int32');
   return sn.scatterAdd(sn.zeros([BINS]), bins, sn.ones([shares.size]));
 }
 
-/** [range, ...counts], the range a power of two. */
+/** [range, ...counts]; the range is a power of two. */
 function spread(values: sn.Tensor): sn.Tensor {
   const most = sn.maximum(sn.max(sn.where(sn.isfinite(values), sn.abs(values), 0)), TINY);
   const range = sn.exp2(sn.ceil(sn.log2(most)));
@@ -80,7 +80,7 @@ const length = (tensors: readonly sn.Tensor[]): sn.Tensor =>
 
 const row = (...figures: sn.Tensor[]): sn.Tensor => sn.stack(figures.map((t) => sn.astype(t, 'float32').reshape([])));
 
-/** Figures before the histograms of a layer, and of an activation. */
+/** The number of figures before the histograms of a layer, and of an activation. */
 const LAYER_FIGURES = 4;
 const ACTIVATION_FIGURES = 2;
 
@@ -112,7 +112,7 @@ function activationRow({ kind, value }: Made): sn.Tensor {
 const isShown = ({ kind, value }: Made): boolean =>
   !SAME.includes(kind) && value.ndim > 0 && value.size > 0 && value.dtype.startsWith('float');
 
-/** Reads the figures of rows that stand one after the other. */
+/** Reads rows of figures that are stored one after the other. */
 class Rows {
   private at = 0;
   constructor(private readonly all: Float32Array) {}
@@ -131,7 +131,7 @@ type Look = Pick<LayersReport, 'layers' | 'activations' | 'note'>;
 
 export class Layers {
   private run: sn.Jitted<[State, readonly sn.Tensor[]], sn.Tensor> | null = null;
-  /** As the program that is compiled returns them. */
+  /** In the order in which the compiled program returns them. */
   private layers: { name: string; size: number }[] = [];
   private activations: Pick<ActivationReport, 'name' | 'kind' | 'units'>[] = [];
   private note = '';
@@ -148,7 +148,7 @@ export class Layers {
     } catch (error) {
       if (this.run !== null || this.note !== '') throw error;
     }
-    // What is made within loops and inner derivatives is not to be had outside of them.
+    // Values made inside loops and inner derivatives cannot be read outside of them.
     this.note = 'This program makes its activations within loops or derivatives of its own, where they are not seen.';
     return this.read(state, batch);
   }
@@ -173,7 +173,7 @@ export class Layers {
     return { layers, activations, note: this.note };
   }
 
-  /** All rows, one after the other. */
+  /** All rows, concatenated. */
   private trace(state: State, batch: readonly sn.Tensor[]): sn.Tensor {
     const { params } = state;
     const { grads, made } = this.differentiate(state, batch);

@@ -1,5 +1,5 @@
-// sinter as programs see it in training: the same, but that what modules and activation functions make can be listened to.
-// Somebody listens only while the statistics of layers are traced; a compiled program knows nothing of it.
+// sinter as programs see it in training: the same library, but the results of modules and activation functions can be observed.
+// There is an observer only while the statistics of layers are traced; a compiled program contains nothing of it.
 
 import * as sn from 'sinter';
 
@@ -21,7 +21,7 @@ const told = (kind: string, f: Call): Call =>
     return tell(kind, f.apply(this, args));
   };
 
-/** A maker of modules; those that are made of others are told of by these. */
+/** Wraps a maker of modules. Modules that consist of others are reported by these. */
 const toldModules = (make: Call): Call =>
   function (...args) {
     const made = make.apply(this, args) as sn.nn.AnyModule;
@@ -35,7 +35,7 @@ const modules = Object.fromEntries(Object.entries(sn.nn).map(([name, made]) => [
 
 export const watchedSinter: typeof sn = { ...sn, ...functions, nn: modules } as never;
 
-/** Runs f, and tells of what is made by modules, functions and methods meanwhile. */
+/** Runs f, and calls `listen` with each result of modules, functions and methods meanwhile. */
 export function listening<T>(listen: Listener, f: () => T): T {
   const prototype = sn.Tensor.prototype as unknown as Record<string, Call>;
   const own = FUNCTIONS.map((name) => [name, prototype[name]] as const);
