@@ -1,7 +1,7 @@
-// accuracy.mjs [step] [--functions a,b] - measures Sinter's functions with build/native's math_table and
-// math_table_fused and writes docs/accuracy.md. step 1, the default, measures every float32 argument, which
-// takes minutes per function and core. A function's line is kept in build/accuracy/ and not measured again;
-// remove it to measure anew. The document shows the finest measurement of each function.
+// accuracy.mjs [step] [--functions a,b] - measures Sinter's functions with build/native's math_table and math_table_fused, and
+// writes docs/accuracy.md. Step 1, the default, measures every float32 argument, which takes minutes per function and core. The
+// result of a function is kept in build/accuracy/ and not measured again; remove it to measure anew. The document shows the
+// finest measurement of each function.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -12,7 +12,8 @@ import { root } from './lib/proc.mjs';
 const run = promisify(execFile);
 const store = join(root, 'build/accuracy');
 
-/** The two sets of bits (expand_f32.inc), and where the lines of their measurements are kept. */
+/** The two variants of the functions, whose results differ in bits (expand_f32.inc), and the folders that keep their
+ *  measurements. */
 const SETS = [
   { tool: join(root, 'build/native/tests/native/math_table'), folder: 'plain' },
   { tool: join(root, 'build/native/tests/native/math_table_fused'), folder: 'fused' },

@@ -1,7 +1,6 @@
-// bench.mjs - npm run bench: set up, build, and measure. Without arguments it measures everything; with --peers only
-// the comparison with other libraries, in a page and natively; with --write what docs/bench.md shows, which it renews;
-// other arguments are passed to bench/run.mjs.
-// It runs on the newer Node, as the system's may lack relaxed SIMD.
+// bench.mjs - npm run bench: sets up, builds, and measures. Without arguments it measures everything. --peers measures only the
+// comparison with other libraries, in a page and natively. --write measures what docs/bench.md shows, and renews it. Other
+// arguments are passed to bench/run.mjs. It runs on the newer Node, as the system's may lack relaxed SIMD.
 import { main, newerNode, runOrStop } from './lib/proc.mjs';
 import { build } from './build.mjs';
 import { setup } from './setup.mjs';
@@ -23,7 +22,7 @@ const againstPeers = async (args) => {
   if (!args.includes('--only')) await againstNative();
 };
 
-/** Everything in one list, then the other libraries; and the page and the chart of both. */
+/** Measures all variants in one list, then the other libraries; then writes the page and the chart of both. */
 const write = async (quick) => {
   const { installedForeign, usualVariants } = await import('../bench/variants.mjs');
   await measure('bench/run.mjs', '--variants', [...usualVariants, ...installedForeign()].join(), '--json', 'build/bench.json', ...quick);

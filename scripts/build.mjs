@@ -5,8 +5,8 @@
 //   web   after js                       the static playground            -> web/dist
 //   docs  after web                      the documentation as a site      -> web/dist/docs
 //
-// A target is built at most once per process and never before what it needs; at most two are built at
-// the same time.
+// Each target is built at most once per process, and only after the targets that it needs. At most two are built at the same
+// time.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -18,12 +18,12 @@ const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm', 'build/wasm/sinter-gpu.wasm', 'build/wasm-mt/sinter-gpu-mt.wasm'];
 /** Entry points that pages load on demand, each a folder of js/src. */
 const BESIDE = ['logic', 'onnx', 'webgpu', 'gguf', 'llm', 'report', 'export', 'standalone', 'parallel'];
-/** Of the whole repository, and of the package by itself. */
+/** Files that the whole repository and the package by itself both have. */
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
-/** The Python that `python3` ends in: emcc starts one for each file, and where a version manager is in between, that costs
- *  more than what emcc does. */
+/** The interpreter that `python3` finally runs. emcc starts one for each file; if a version manager is in between, that
+ *  costs more time than emcc's own work. */
 const emscriptenPython = async () => ({
   EMSDK_PYTHON: process.env.EMSDK_PYTHON ?? (await runOrStop('python3', ['-c', 'import sys; print(sys.executable)'])).trim(),
 });
@@ -39,22 +39,23 @@ const preset = async (name, env = {}) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())], { env });
 };
 
-/** Puts files-inline.ts in the place of files.ts. */
+/** Replaces files.ts by files-inline.ts. */
 const oneFile = {
   name: 'one-file',
   resolveId: (id, importer) =>
     id.endsWith('/files.js') ? join(dirname(importer), id.replace('files.js', 'files-inline.js')) : null,
 };
 
-/** What a page need not download goes: comments, whitespace, the names of variables. Errors are read where they are
- *  thrown, so statements stay apart, on a line each, and functions and classes keep their names. */
+/** Removes what a page need not download: comments, whitespace, the names of variables. Users read errors where they are
+ *  thrown, so statements are not joined and stay on separate lines, and functions and classes keep their names. */
 const MINIFY = {
   compress: { sequences: false },
   mangle: { toplevel: true, keepNames: true },
   codegen: { removeWhitespace: true },
 };
 
-/** Leaves index.js, and other entry points, out of one that imports them from beside itself: a page has each once. */
+/** Keeps index.js and other entry points out of the bundle of an entry point that imports them, so that a page loads each
+ *  only once. */
 const besideIndex = {
   name: 'beside-index',
   resolveId: (id) => {
@@ -80,14 +81,14 @@ const bundleScript = async ({ rolldown, breakLines }, name, plugins, input = nam
   writeFileSync(join(root, inDist(`${name}.js`)), breakLines(code));
 };
 
-/** Gives namespaces their public names in the declarations, so that a compiler's messages have them too: nn, not
+/** Gives namespaces their public names in the declarations, so that a compiler's messages use them too: nn, not
  *  index_d_exports. */
 const withPublicNames = (code) => {
   const names = new Map([...code.matchAll(/([\w$]+_d_exports[\w$]*) as (\w+)/g)].map(([, made, name]) => [made, name]));
   return code.replaceAll(/[\w$]+_d_exports[\w$]*/g, (made) => names.get(made) ?? made);
 };
 
-/** All declarations of an entry point in one file. */
+/** Bundles all declarations of an entry point into one file. */
 const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const modules = await rolldown({
     input: join(root, `build/js/${input}.d.ts`),
@@ -98,12 +99,12 @@ const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const { code } = output.find(({ fileName }) => fileName === `${name}.d.ts`);
   const beside = ['index', ...BESIDE].map((each) => `./${each}.js`);
   if ([...code.matchAll(/^import .*?["'](.*)["'];$/gm)].some(([, from]) => !beside.includes(from))) throw new Stop(`${name}.d.ts is not whole: it imports from another file`);
-  // tensor.ts has this reference, which does not survive being bundled.
+  // tensor.ts has this reference, but the bundler drops it.
   writeFileSync(join(root, inDist(`${name}.d.ts`)), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
 };
 
 const bundle = async () => {
-  // Imported late: set-up may only just have installed them.
+  // Imported late, because the set-up may only just have installed them.
   const [{ rolldown }, { dts }, { breakLines }] = await Promise.all(
     [import('rolldown'), import('rolldown-plugin-dts'), import('./lib/break-lines.mjs')]);
   const tools = { rolldown, breakLines, dts };
@@ -163,7 +164,7 @@ const TARGETS = {
       name: 'docs',
       inputs: ['site', 'docs', 'README.md', 'SECURITY.md', 'src/README.md', 'js/README.md', 'bench/metrics.csv', 'web/src/style/tokens.css', 'js/dist', 'package-lock.json'],
       outputs: ['web/dist/docs/index.html'],
-      build: async () => (await import('../site/build.mjs')).buildSite(), // needs what set-up installs
+      build: async () => (await import('../site/build.mjs')).buildSite(), // needs what the set-up installs
     }),
   },
 };
@@ -193,7 +194,7 @@ const buildOne = async (name) => {
   });
 };
 
-/** Builds targets (keys of TARGETS) and what they need; a failure is a Stop with the tool's output. */
+/** Builds targets (keys of TARGETS) and the targets that they need. A failure is a Stop with the tool's output. */
 export const build = async (names) => {
   for (const name of names) {
     if (!started.has(name)) started.set(name, buildOne(name));

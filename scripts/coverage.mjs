@@ -1,7 +1,7 @@
-// coverage.mjs - npm test -- coverage: runs the native tests, counted by gcov, and the package's tests, counted by V8;
-// writes build/coverage/coverage.md and uncovered.txt beside it; fails below the goals.
+// coverage.mjs - npm test -- coverage: runs the native tests, counted by gcov, and the package's tests, counted by V8. Writes
+// build/coverage/coverage.md, and uncovered.txt beside it. Fails below the goals.
 //
-// The package is measured before its modules are joined (build/js), on the newer Node, whose module hooks load that in
+// The package is measured before its modules are bundled (build/js), on the newer Node, whose module hooks load build/js in
 // place of js/dist.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -13,13 +13,13 @@ const reports = join(root, 'build/coverage-js');
 const unbundled = join(root, 'build/js');
 const TIMEOUT_MS = 20 * 60_000;
 
-/** Files that the native build has, but only WebAssembly runs. */
+/** Files that are part of the native build, but that only WebAssembly runs. */
 const WASM_ONLY = ['src/jit/emit_gemm.c', 'src/jit/jit.c', 'src/jit/modules.c'];
 
-/** Files that only pages run: the browser suite covers them. */
+/** Files that only pages run; the browser suite covers them. */
 const PAGE_ONLY = ['js/src/runtime/script.js'];
 
-/** The least per cent. build/coverage/uncovered.txt lists what is missing. */
+/** The least coverage in per cent. build/coverage/uncovered.txt lists what is missing. */
 const GOALS = { c: { lines: 95, branches: 90 }, javascript: { lines: 95, branches: 90 } };
 
 const removeCounts = () => {
@@ -28,7 +28,7 @@ const removeCounts = () => {
   }
 };
 
-/** What gcovr found per file of src/, in the form of readCoverage. */
+/** What gcovr found for each file of src/, in the form of readCoverage. */
 const nativeCoverage = async () => {
   removeCounts();
   const tests = await run('ctest', ['--preset', 'coverage'], { timeoutMs: TIMEOUT_MS });
@@ -48,7 +48,7 @@ const nativeCoverage = async () => {
   return { files: new Map(files), ...tests };
 };
 
-/** Puts the files that js/dist has beside its modules to where build/js looks for them. */
+/** Copies the files that js/dist has beside its modules to where build/js looks for them. */
 const placeNeighbours = () => {
   copyFileSync(join(root, 'build/wasm/sinter.wasm'), join(unbundled, 'runtime/sinter.wasm'));
   copyFileSync(join(root, 'build/wasm-mt/sinter-mt.wasm'), join(unbundled, 'runtime/sinter-mt.wasm'));
@@ -76,7 +76,7 @@ const add = (a, b) => ({ total: a.total + b.total, missed: a.missed + b.missed.l
 const percent = ({ total, missed }) => (total ? (100 * (total - missed)) / total : 100);
 const NONE = { total: 0, missed: 0 };
 
-/** The rows of the folders, and the row of all. */
+/** The rows of the folders, and then the row of their sum. */
 const byFolder = (files) => {
   const rows = new Map();
   for (const [file, { lines, branches }] of files) {
@@ -117,7 +117,7 @@ const uncovered = (files) => [...files].flatMap(([file, { lines, branches }]) =>
     ? [`${file}\n  lines    ${numbers(lines.missed)}\n  branches ${numbers(branches.missed)}\n`] : [];
 }).join('');
 
-/** Resolves to { passed, failed, output }, like a suite's run. */
+/** Resolves to { passed, failed, output }, like the run of a suite. */
 export const coverage = async () => {
   const c = await nativeCoverage();
   const javascript = await javascriptCoverage();

@@ -1,5 +1,5 @@
-// embed.mjs - node scripts/embed.mjs HEADER NAME OUT.c: the text of a header of src/, with those that it includes in
-// their places, as a C array NAME. Includes of the system stay; comments and indentation, which nobody reads there, go.
+// embed.mjs - node scripts/embed.mjs HEADER NAME OUT.c: writes the text of a header of src/ as a C array NAME. Headers of src/
+// that it includes are inserted in their places; includes of the system stay. Comments and indentation are removed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 const withoutComments = (text) => text.replace(/\/\*[^]*?\*\//g, ' ');
 
-/** The lines of a file of src/, with those of what it includes. */
+/** The lines of a file of src/, with those of the files that it includes. */
 const linesOf = (path) =>
   withoutComments(readFileSync(join(SRC, path), 'utf8')).split('\n').flatMap((line) => {
     const [, included] = /^\s*#\s*include\s+"([^"]+)"/.exec(line) ?? [];

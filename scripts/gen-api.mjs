@@ -1,6 +1,6 @@
-// gen-api.mjs [--header OUT.h] [--bridge OUT.inc] [--ts FOLDER] [--docs FOLDER] - what is made from the list of public
-// functions, src/tensor/functions.def: prototypes, the bridge to WebAssembly, TypeScript, the reference, to which belongs
-// what else js/src/ exports.
+// gen-api.mjs [--header OUT.h] [--bridge OUT.inc] [--ts FOLDER] [--docs FOLDER] - writes what is generated from the list of
+// public functions, src/tensor/functions.def: prototypes, the bridge to WebAssembly, TypeScript, and the reference. The
+// reference also has everything else that js/src/ exports.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { bridge, header } from './lib/write-c.mjs';
 import { reference } from './lib/write-reference.mjs';
 import { elementwise, exports_, functions, methods, options } from './lib/write-ts.mjs';
 
-/** The files that an option asks for, by their names; '' is the path itself. */
+/** The files of each option, by name; '' stands for the path itself. */
 const OUTPUTS = {
   header: (table) => ({ '': header(table) }),
   bridge: (table) => ({ '': bridge(table) }),

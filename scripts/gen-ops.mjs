@@ -1,6 +1,6 @@
-// gen-ops.mjs [--header OUT.h] [--dtypes OUT.ts] [--docs OUT.md] - what is made from src/graph/ops.def and dtypes.def,
-// the only lists of ops and dtypes: the C enum, the dtypes' names and arrays, the table in docs/. scripts/gen-api.mjs
-// makes the functions of the elementwise rows.
+// gen-ops.mjs [--header OUT.h] [--dtypes OUT.ts] [--docs OUT.md] - writes what is generated from src/graph/ops.def and
+// dtypes.def, the only lists of ops and dtypes: the C enum, the names and array types of dtypes, and the table in docs/.
+// scripts/gen-api.mjs generates the functions of the elementwise rows.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,7 @@ ${rows.map(({ name }) => `  SN_OP_${name},`).join('\n')}
 `;
 };
 
-/** What js/src/dtype.ts says of dtypes: their names and arrays in the order of their numbers. */
+/** The generated table for js/src/dtype.ts: the names and array types of dtypes, in the order of their numbers. */
 const dtypeTable = () => {
   const table = readFileSync(new URL('../src/graph/dtypes.def', import.meta.url), 'utf8');
   const rows = [...table.matchAll(/^DTYPE\((.*)\)$/gm)].map(([, row]) => row.split(',').map((cell) => cell.trim()));
@@ -46,7 +46,7 @@ export const HALVES: readonly string[] = [${quoted(rows.filter((row) => row[4] =
 `;
 };
 
-/** What a function of functions.def is in C. */
+/** The name of a function of functions.def in C. */
 const inC = (fn) => (fn.instead ? '' : `\`${fn.cName}\``);
 const firstSentence = (text) => /^.*?[.:](?= [A-Z]|$)/.exec(text)?.[0].slice(0, -1) ?? text;
 

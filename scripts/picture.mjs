@@ -1,5 +1,6 @@
-// picture.mjs [--steps N] - renews docs/playground.png, the picture of the README: the convolutional network of the gallery
-// after N steps on this machine, with a digit drawn by hand, the layers inside, and the three precisions compared.
+// picture.mjs [--steps N] - renews docs/playground.png, the picture of the README. It shows the convolutional network of the
+// gallery after N steps on this machine, with a digit drawn by hand, the layers inside, and the comparison of the three
+// precisions.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
@@ -8,7 +9,7 @@ import { serve } from './serve.mjs';
 import { setup } from './setup.mjs';
 
 const WIDTH = 1280;
-const HEIGHT = 2200; // the picture is as tall as the page
+const HEIGHT = 2200; // the picture is as high as the page
 const PATIENCE_MS = 15 * 60_000;
 const PICTURE = 'docs/playground.png';
 

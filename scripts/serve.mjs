@@ -1,7 +1,7 @@
 // serve.mjs [--port N] [--no-isolation] [FOLDER] - serves a folder (web/dist) on this machine only.
 //
-// The two headers make the page cross-origin isolated, which gives it SharedArrayBuffer and thereby
-// threads; --no-isolation leaves them out, as most hosts do.
+// The two headers make the page cross-origin isolated, which gives it SharedArrayBuffer and thereby threads; --no-isolation
+// leaves them out, as most hosts do.
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const close = (server) => new Promise((resolve) => {
   server.closeAllConnections();
 });
 
-/** `localhost` is two addresses; a port is ours only if no other program has it on either. */
+/** `localhost` is two addresses; a port is free only if no other program uses it on either. */
 const listenOnLocalhost = async (handler, port) => {
   const first = await listen(handler, port, '127.0.0.1');
   try {
@@ -36,7 +36,7 @@ const listenOnLocalhost = async (handler, port) => {
   }
 };
 
-/** Serves a folder; resolves to { port, url, close }. A taken port gives way to the next free one. */
+/** Serves a folder; resolves to { port, url, close }. If the port is taken, uses the next free one. */
 export const serve = async ({ folder = join(root, 'web/dist'), port = 5173, isolation = true } = {}) => {
   const { default: sirv } = await import('sirv');
   const files = sirv(folder, { dev: true, setHeaders: (response) => {
@@ -61,7 +61,7 @@ export const serve = async ({ folder = join(root, 'web/dist'), port = 5173, isol
   throw new Stop(`no free port from ${port} on`);
 };
 
-/** A port number from text (the environment, an option); undefined stays undefined. */
+/** A port number from text (from the environment or an option); undefined and '' give undefined. */
 export const parsePort = (text) => {
   if (text === undefined || text === '') return undefined;
   const port = Number(text);

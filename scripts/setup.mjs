@@ -1,4 +1,4 @@
-// setup.mjs - the one set-up step, called first by start, build, test and bench.
+// setup.mjs - the only set-up step, called first by start, build, test and bench.
 //
 // It looks (only at files, in well under a second) and acts only on what is missing:
 //   npm packages      npm ci, when package-lock.json differs from the one last installed
@@ -11,7 +11,7 @@ import { Stop, main, root, runOrStop, which } from './lib/proc.mjs';
 
 const OLDEST_NODE = 20;
 
-// The programs that each part of the work calls, and the Debian packages that have them.
+// The programs that each part of the work calls, and the Debian packages that contain them.
 const program = (...names) => () => names.some(which);
 const file = (name, ...dirs) => () => dirs.some((dir) => existsSync(join(dir, name)));
 const header = (name) => file(name, '/usr/include', '/usr/local/include', '/opt/homebrew/include');

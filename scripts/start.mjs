@@ -1,5 +1,5 @@
-// start.mjs [--no-isolation] - npm start: set up, build what is needed, serve the playground, and the documentation in docs/.
-// PORT in the environment sets the port.
+// start.mjs [--no-isolation] - npm start: sets up, builds what is needed, and serves the playground, with the documentation in
+// docs/. PORT in the environment sets the port.
 import { parseArgs } from 'node:util';
 import { main } from './lib/proc.mjs';
 import { build } from './build.mjs';

@@ -43,14 +43,14 @@ import { setup } from './setup.mjs';
 const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
 const MILLION_TIMEOUT_MS = 120 * 60_000;
-/** Suites at a time: a core that one of them leaves idle, at its end or while it waits for a page, has the other's work. */
+/** The number of suites at a time. If one leaves a core idle, at its end or while it waits for a page, the other uses it. */
 const LANES = 2;
 
 /** Runs a suite's command; count(output, code) reads its totals. Resolves to { passed, failed, output }. */
 const exec = async (command, args, count, env = {}) => {
   const { code, output } = await run(command, args, { timeoutMs: SUITE_TIMEOUT_MS, env });
   const { passed, failed } = count(output, code);
-  // A run that ends badly without naming a failed test (a crash, a time-out) is one failure.
+  // A run that fails without naming a failed test (a crash, a time-out) counts as one failure.
   return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
 };
 
@@ -77,7 +77,7 @@ const testFiles = (folder) => {
     .map((name) => join(folder, name));
 };
 
-/** Runs files of a folder, all or those that choose() takes, atOnce of them at a time. */
+/** Runs the test files of a folder, or those that choose() selects, `atOnce` at a time. */
 const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST_TIMEOUT_MS, env = {} } = {}) => {
   const files = testFiles(folder).filter((file) => choose(basename(file, '.test.mjs')));
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
@@ -85,14 +85,14 @@ const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST
   return exec(node, ['--test', ...options, ...files], countNodeTests, env);
 };
 
-/** Files of tests/browser that time something, or need all cores for long: nothing else runs beside them. */
+/** The files of tests/browser that measure times, or need all cores for long: nothing else runs beside them. */
 const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
 const isTimed = (name) => TIMED.includes(name);
-/** Whether a file of tests/browser has more to try than it does in suites `browser` and `browser-timed`: browsers.mjs. */
+/** Whether a file of tests/browser has more cases than it runs in the suites `browser` and `browser-timed`: browsers.mjs. */
 const hasMore = (name) => /\b(BROWSERS|mainOf)\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
 const MAIN_PAGES = { SINTER_TEST_PAGES: 'main' };
 
-/** Vulkan in software: the loader and the driver that Debian's chromium brings. */
+/** A Vulkan implementation in software: the loader and the driver that Debian's chromium contains. */
 const CHROMIUM = '/usr/lib/chromium';
 const softwareGpu = () => {
   if (!existsSync(`${CHROMIUM}/vk_swiftshader_icd.json`)) throw new Stop(`${CHROMIUM}: no driver vk_swiftshader_icd.json`);
@@ -101,7 +101,7 @@ const softwareGpu = () => {
   return { LD_LIBRARY_PATH: CHROMIUM, VK_ICD_FILENAMES: `${CHROMIUM}/vk_swiftshader_icd.json`, XDG_RUNTIME_DIR: folder };
 };
 
-/** The ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
+/** Runs a command without address space randomisation: the ThreadSanitizer of older compilers fails if it is wide. */
 const withoutAddressRandomisation = async () => {
   const setarch = which('setarch');
   if (!setarch) return [];
@@ -109,7 +109,7 @@ const withoutAddressRandomisation = async () => {
   return works.code === 0 ? [setarch, '-R'] : [];
 };
 
-/** A million random programs before the judge, an equal share on each core. */
+/** Runs a million random programs through the judge, an equal share on each core. */
 const million = async () => {
   const cores = availableParallelism();
   const each = Math.ceil(Number(process.env.SINTER_TEST_PROGRAMS ?? 1e6) / cores);
@@ -123,7 +123,7 @@ const million = async () => {
   return { passed: cores - failed, failed, output: shares.map(({ output }) => output).join('\n') };
 };
 
-/** A million damaged programs. */
+/** Runs a million damaged programs. */
 const saved = async () => {
   const { code, output } = await run(join(root, 'build/native/tests/native/test_saved'), [], {
     env: { SINTER_TEST_DAMAGES: '1000000' },
@@ -135,7 +135,7 @@ const saved = async () => {
 const FUZZ_TIMEOUT_MS = 20 * 60_000;
 const MEMORY_TIMEOUT_MS = 15 * 60_000;
 
-/** Suites that share the machine, in the order in which they begin; then those that are `alone`, and those that run by name
+/** Suites that share the machine, in the order in which they start; then those that are `alone`, and those that run by name
  *  only, one after another. run(n) runs n files, or programs, at once. */
 const SUITES = [
   { name: 'native', needs: ['native'], parts: ['native'], run: (n) => ctest('native', n) },
@@ -215,7 +215,7 @@ const chosenSuites = (names) => {
   return chosen;
 };
 
-/** Runs suites, `lanes` of them at a time, which share the cores. */
+/** Runs suites, `lanes` of them at a time; the running suites share the cores. */
 const runSuites = async (suites, lanes, total) => {
   const left = [...suites];
   const atOnce = Math.ceil(availableParallelism() / lanes);

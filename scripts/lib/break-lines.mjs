@@ -1,10 +1,10 @@
-// break-lines.mjs - code without whitespace, made lines again: Node prints the line where an error was thrown. A line
-// begins with each of several statements or members of a class, and with each element of a long list.
+// break-lines.mjs - divides minified code into lines again, because Node prints the line where an error was thrown. Each of
+// several statements or members of a class begins a line, and so does each element of a long list.
 import { parseAst } from 'rolldown/parseAst';
 
 const LONG = 240; // characters of a list that does not stay on one line
 
-/** What stands in a list of a node and begins a line each. */
+/** For each type of node, the list whose elements each begin a line. */
 const LISTS = {
   Program: 'body',
   BlockStatement: 'body',
@@ -33,7 +33,7 @@ const collectStarts = (node, starts) => {
   }
 };
 
-/** The same program. */
+/** Returns the same program with line breaks. */
 export const breakLines = (code) => {
   const starts = [];
   collectStarts(parseAst(code), starts);

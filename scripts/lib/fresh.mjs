@@ -1,13 +1,13 @@
-// fresh.mjs - is a built folder still the image of its sources?
+// fresh.mjs - decides whether a built folder is up to date with its sources.
 //
-// After a build, a stamp keeps a digest of the inputs' paths, sizes and times as they were when the
-// build began. While it matches and the outputs exist, the build is skipped.
+// After a build, a stamp keeps a digest of the inputs' paths, sizes and times as they were when the build began. While it
+// matches and the outputs exist, the build is skipped.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './proc.mjs';
 
-// Made by the builds themselves, so never an input.
+// The builds themselves make these, so they are never inputs.
 const IGNORED = /^(node_modules|dist|generated|.*\.gen\.ts|.*\.tsbuildinfo)$/;
 
 const files = (path) => {
@@ -20,7 +20,7 @@ const files = (path) => {
 
 const digest = (inputs) => createHash('sha256').update(inputs.flatMap(files).join('\n')).digest('hex');
 
-/** Runs build() unless the outputs exist and were built from these inputs. Paths from the root. */
+/** Runs build() unless the outputs exist and were built from these inputs. Paths are relative to the root. */
 export const buildUnlessFresh = async ({ name, inputs, outputs, build }) => {
   const stamp = join(root, 'build/stamps', name);
   const now = digest(inputs);

@@ -1,4 +1,4 @@
-// function-table.mjs - reads src/tensor/functions.def, which says how it is written, and the elementwise rows of
+// function-table.mjs - reads src/tensor/functions.def, which describes its own format, and the elementwise rows of
 // src/graph/ops.def into one list of public functions.
 import { readFileSync } from 'node:fs';
 import { readKind } from './kinds.mjs';
@@ -6,7 +6,7 @@ import { camelCase, inputs, isPublic, readTable } from './op-table.mjs';
 
 const TABLE = new URL('../../src/tensor/functions.def', import.meta.url);
 const KEYS = ['shape', 'dtypes', 'errors', 'refuse', 'js', 'c', 'instead', 'example'];
-/** Names that a function of JavaScript cannot have. */
+/** Names that are reserved in JavaScript. */
 const RESERVED = new Set(['var']);
 
 export const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -15,7 +15,7 @@ const fail = (line, why) => {
   throw new Error(`functions.def:${line}: ${why}`);
 };
 
-/** Splits at commas that are in no brackets. */
+/** Splits at commas outside of all brackets. */
 const splitOuter = (text) => {
   const parts = [];
   let depth = 0;
@@ -30,14 +30,14 @@ const splitOuter = (text) => {
   return part.trim() ? [...parts, part.trim()] : parts;
 };
 
-/** "name: kind = default" */
+/** Parses "name: kind = default". */
 const readArgument = (text, where, line) => {
   const [, name, kind, value] = /^(\w+): ([^=]+?)(?: = (.+))?$/.exec(text) ?? fail(line, `cannot read ${text}`);
   const read = readKind(kind, where);
   return { name, kind: read, value, optional: read.optional || value !== undefined };
 };
 
-/** "name: kind = default    text" */
+/** Parses "name: kind = default    text". */
 const readOption = (text, set, line) => {
   const [, head, doc] = /^(.*?\S)\s{2,}(\S.*)$/.exec(text) ?? fail(line, `an option needs a text: ${text}`);
   return { ...readArgument(head, snakeCase(set.name.replace(/Options$/, '')).slice(1), line), doc };
@@ -45,7 +45,7 @@ const readOption = (text, set, line) => {
 
 const nameOf = (name) => (RESERVED.has(name) ? `${name}_` : name);
 
-/** "name(argument: kind, options: Set | axis) -> result" */
+/** Parses "name(argument: kind, options: Set | axis) -> result". */
 const readFunction = (text, group, sets, line) => {
   const [, pattern, inside, result = 'tensor'] = /^([\w{}.]+)\((.*)\)(?: -> (.+))?$/.exec(text) ?? fail(line, `cannot read ${text}`);
   const parts = splitOuter(inside);
@@ -73,7 +73,8 @@ const readFunction = (text, group, sets, line) => {
   };
 };
 
-/** What follows where an axis may take the place of the options: an extra argument was meant as an option. */
+/** The hint of an error about extra arguments, for functions that take an axis in place of the options: such an argument was
+ *  meant as an option. */
 const hintOf = ({ takesAxis, options, refuse }) => {
   if (refuse || !takesAxis) return refuse;
   const [axis, ...others] = options.list;
@@ -82,7 +83,7 @@ const hintOf = ({ takesAxis, options, refuse }) => {
   return [write, axis.kind.name === 'axes' ? 'several axes are an array: [0, 1]' : ''].filter(Boolean).join('; ');
 };
 
-/** A key's text, or the first line of the doc; further lines are more of the same. */
+/** Reads a key's text or a line of the doc. The first line without a key begins the doc; further ones continue it. */
 const readText = (fn, text, line) => {
   const [, key, value] = /^([a-z]+): (.*)$/.exec(text) ?? [];
   if (key && !KEYS.includes(key)) fail(line, `no key ${key}`);
@@ -97,7 +98,7 @@ const parse = (text) => {
   const aliases = [];
   const sets = new Map();
   let group = null;
-  let open = null; // the function or set of options that indented lines belong to
+  let open = null; // the function or option set that indented lines belong to
   text.split('\n').forEach((given, i) => {
     const line = i + 1;
     if (given.startsWith('#') || given.trim() === '') return;
@@ -135,13 +136,13 @@ const checked = (table) => {
   return table;
 };
 
-/** A point of a row's test domain that reads well. */
+/** Up to three readable points of a row's test domain. */
 const sample = (row) => {
   const [lo, hi] = [Number(row.lo ?? -2), Number(row.hi ?? 2)];
   return [-1, 0, 0.5, 1, 2].filter((x) => x >= lo && x <= hi).slice(0, 3);
 };
 
-/** The values of an elementwise row's inputs in its example. */
+/** The call of an elementwise row in its example. */
 const exampleOf = (row) => {
   const first = row.types[0] === 'int32' ? "sn.tensor([5, 6], { dtype: 'int32' })" : JSON.stringify(row.types[0] === 'bool' ? [true, false] : sample(row));
   const other = row.types[0] === 'bool' ? 'true' : '2';
@@ -158,7 +159,7 @@ const elementwiseRows = () =>
     example: exampleOf(row),
   }));
 
-/** groups, functions, sets of options and second names of functions.def; rows of ops.def. */
+/** The groups, functions, option sets and aliases of functions.def, and the rows of ops.def. */
 export const readFunctions = () => {
   const table = checked(parse(readFileSync(TABLE, 'utf8')));
   const rows = elementwiseRows();

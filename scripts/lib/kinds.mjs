@@ -35,11 +35,11 @@ const KINDS = {
 
 const quoted = (choices) => choices.map((each) => `'${each}'`);
 
-/** choice(a, b): one of these texts, in C an enum. */
+/** choice(a, b): one of these strings; in C an enum. */
 const choiceOf = (choices, where) => kind(quoted(choices).join(' | '), 'string',
   (name) => [`sn_${where}_${name} ${name}`], `one of ${quoted(choices).join(', ')}`);
 
-/** The kind of a text such as "tensor?" or "choice(a, b)"; `where` names the enum of a choice. */
+/** Parses a kind such as "tensor?" or "choice(a, b)"; `where` names the enum of a choice. */
 export const readKind = (text, where) => {
   const [, name, inside, mark] = /^(\w+)(?:\(([^)]*)\))?(\??)$/.exec(text) ?? [];
   const choices = name === 'choice' ? inside.split(',').map((each) => each.trim()) : undefined;

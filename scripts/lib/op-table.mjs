@@ -1,12 +1,12 @@
 // op-table.mjs - reads the rows of src/graph/ops.def, the only list of ops.
 //
-// A row is MACRO(argument, ...). The arguments up to the doc text are read here, and the named facts at the end; the
+// A row is MACRO(argument, ...). This file reads the arguments up to the doc text, and the named facts at the end. The
 // expressions between them are C.
 import { readFileSync } from 'node:fs';
 
 const TABLE = new URL('../../src/graph/ops.def', import.meta.url);
 
-/** By kind of row: where its arguments stand, the dtypes it takes, and its result. */
+/** For each kind of row: the positions of its arguments, the dtypes it takes, and its result. */
 const NUMBERS = { name: 0, arity: 1, flags: 2, cost: 3, lo: 4, hi: 5, ulp: 6, doc: 7 };
 const PLAIN = { name: 0, arity: 1, flags: 2, cost: 3, doc: 4 };
 const KINDS = {
@@ -22,7 +22,7 @@ const KINDS = {
   OP: { at: { name: 0, class: 1, arity: 2, flags: 3, types: 4, doc: 5 } },
 };
 
-/** What a row's column of dtypes stands for: SN_TYPES_* of graph/ops.h. */
+/** The dtypes that a row's column of dtypes stands for: SN_TYPES_* of graph/ops.h. */
 const TYPES = {
   I: ['int32'],
   F: ['float32', 'float64'],
@@ -32,10 +32,10 @@ const TYPES = {
   ANY: ['all'],
 };
 
-/** Elementwise classes among the rows OP. */
+/** The classes of elementwise ops among the rows OP. */
 const ELEMENTWISE = ['SELECT', 'MARKER'];
 
-/** Splits "a, f(b, c), "d, e"" at its outer commas. */
+/** Splits "a, f(b, c), "d, e"" at the commas outside of brackets and quotes. */
 const splitArguments = (text) => {
   const parts = [];
   let depth = 0;
@@ -56,7 +56,7 @@ const splitArguments = (text) => {
   return parts;
 };
 
-/** "ATTRS(AXIS(axis), FLAG(reverse))" as [['AXIS', 'axis'], ['FLAG', 'reverse']]. */
+/** Parses "ATTRS(AXIS(axis), FLAG(reverse))" to [['AXIS', 'axis'], ['FLAG', 'reverse']]. */
 const parseAttributes = (text) => [...text.matchAll(/([A-Z_]+)\((\w+)\)/g)].map(([, kind, name]) => [kind, name]);
 
 const parseRow = (text) => {
@@ -97,5 +97,5 @@ export const readTable = () => {
 export const isPublic = (row) => row.elementwise && !row.hidden;
 export const camelCase = (name) => name.replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase());
 
-/** Inputs as the doc texts call them. */
+/** The names of the inputs in doc texts. */
 export const inputs = (row) => (row.name === 'where' ? ['condition', 'x', 'y'] : ['x', 'y', 'z'].slice(0, row.arity));

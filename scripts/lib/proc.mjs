@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '');
 
-/** A failure that its message explains: shown without a stack. */
+/** A failure that its message explains; it is shown without a stack. */
 export class Stop extends Error {}
 
 const groups = new Set();
@@ -25,12 +25,12 @@ process.on('exit', () => groups.forEach((pid) => endGroup(pid, 'SIGTERM')));
 let interrupted = (signal) => process.exit(signal === 'SIGINT' ? 130 : 143);
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interrupted(signal));
 
-/** Replaces what SIGINT and SIGTERM do: by default the script ends with 128 + the signal. */
+/** Replaces the reaction to SIGINT and SIGTERM. By default the script ends with 128 + the signal. */
 export const onInterrupt = (handler) => {
   interrupted = handler;
 };
 
-// npm puts node_modules/.bin first, where the npm package `node` hides the system's Node.
+// npm puts node_modules/.bin first in PATH, where the npm package `node` hides the system's Node.
 const systemPath = (process.env.PATH ?? '').split(delimiter)
   .filter((dir) => !dir.endsWith(join('node_modules', '.bin')) && !dir.includes(`${sep}node-gyp-bin`))
   .join(delimiter);
@@ -44,19 +44,19 @@ const isExecutable = (path) => {
   }
 };
 
-/** Full path of a program in PATH, or undefined. Looks only at the file system. */
+/** The full path of a program in PATH, or undefined. Looks only at the file system. */
 export const which = (program) => systemPath.split(delimiter)
   .map((dir) => join(dir, program)).find(isExecutable);
 
-/** The Node that the user has installed, even where npm's `node` package runs this script. */
+/** The Node that the user has installed, even if npm's `node` package runs this script. */
 export const systemNode = () => which('node') ?? process.execPath;
 
 /** The newer Node of the npm package `node`. */
 export const newerNode = () => join(root, 'node_modules/node/bin/node');
 
 /**
- * Runs a command in the repository root, or cwd, and resolves to { code, output }.
- * show: its output goes to the terminal (`output` is then empty); timeoutMs: it is ended after that, with code 124.
+ * Runs a command in the repository root, or in cwd, and resolves to { code, output }. show: its output goes to the terminal,
+ * and `output` is empty. timeoutMs: after this time it is ended, with code 124.
  */
 export const run = (command, args, { cwd = root, env = {}, show = false, timeoutMs = 0 } = {}) =>
   new Promise((resolve, reject) => {

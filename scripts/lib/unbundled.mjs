@@ -1,5 +1,5 @@
-// unbundled.mjs - node --import=...: loads build/js, the package before its modules are joined, in place of js/dist.
-// An older Node without such hooks, which may be the one that runs npm, goes on without them.
+// unbundled.mjs - node --import=...: loads build/js, the package before its modules are bundled, in place of js/dist. An older
+// Node without module hooks, which may be the one that runs npm, continues without them.
 import module from 'node:module';
 
 const url = (path) => new URL(`../../${path}/index.js`, import.meta.url).href;

@@ -1,13 +1,13 @@
-// v8-coverage.mjs - what many processes wrote under NODE_V8_COVERAGE, as counted lines and branches of each script.
+// v8-coverage.mjs - merges what many processes wrote under NODE_V8_COVERAGE into the counted lines and branches of each script.
 //
-// A script's report lists its functions, each with nested ranges of characters: the first one is the whole function,
-// the others are blocks that ran a different number of times. A line is covered if some character of it that is not
-// blank ran in some process, a branch if the block's first character did.
+// A script's report lists its functions, each with nested ranges of characters: the first is the whole function, the others are
+// blocks that ran a different number of times. A line is covered if one of its non-blank characters ran in some process; a
+// branch is covered if the first character of its block did.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The characters that ran in this process: inner ranges come after outer ones and decide. */
+/** The characters that ran in this process. Inner ranges follow outer ones and override them. */
 const ranInProcess = (functions, length) => {
   const ran = new Uint8Array(length);
   for (const { ranges } of functions) {
@@ -16,7 +16,7 @@ const ranInProcess = (functions, length) => {
   return ran;
 };
 
-/** The sizes of a script's lines, and the numbers of those that never ran. */
+/** The number of a script's lines with code, and the numbers of those lines that never ran. */
 const linesOf = (text, ran) => {
   const missed = [];
   let total = 0;
@@ -32,7 +32,7 @@ const linesOf = (text, ran) => {
   return { total, missed };
 };
 
-/** By file: { lines: { total, missed: [line] }, branches: { total, missed: [line] } }, for scripts below a folder. */
+/** By file: { lines: { total, missed: [line] }, branches: { total, missed: [line] } }, for scripts in a folder. */
 export const readCoverage = (reports, folder) => {
   const scripts = new Map();
   for (const name of readdirSync(reports).filter((file) => file.endsWith('.json'))) {

@@ -1,6 +1,6 @@
-// write-packages.mjs - the part of docs/reference that is not of the table: what js/src/index.ts exports besides, read
-// from its declarations and their doc comments. Nothing is listed here. A namespace (nn, optim, random ...) is a page;
-// what the package itself exports is one, with a part for each file.
+// write-packages.mjs - writes the part of docs/reference that does not come from the table: the other exports of
+// js/src/index.ts, read from its declarations and their doc comments. Nothing is listed here by hand. Each namespace (nn,
+// optim, random ...) is a page. The exports of the package itself are one page, with a part for each file.
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import ts from 'typescript';
@@ -9,7 +9,7 @@ import { root } from './proc.mjs';
 const SOURCE = join(root, 'js/src');
 const files = new Map();
 
-/** A file of js/src, parsed; those that are generated come from the table. */
+/** A parsed file of js/src. Generated files are left out: they come from the table. */
 const parsed = (path) => {
   if (!files.has(path)) files.set(path, ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true));
   return files.get(path);
@@ -19,7 +19,7 @@ const fileOf = (from, module) => join(dirname(from), module.text.replace(/\.js$/
 const isGenerated = (path) => path.endsWith('.gen.ts');
 const isExported = (node) => node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
 
-/** Names that a statement declares, with the node whose comment and text belong to them. */
+/** The names that a statement declares, with the node that their comment and text belong to. */
 const declared = (statement) => {
   if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map((node) => [node.name.text, node]);
   return statement.name ? [[statement.name.text, statement]] : [];
@@ -27,7 +27,7 @@ const declared = (statement) => {
 
 const tagged = (node, tag) => ts.getJSDocTags(node).some(({ tagName }) => tagName.text === tag);
 
-/** What a file makes public under its names: { name, node, path }, in the order of the text. */
+/** The public exports of a file, { name, node, path }, in the order of the text. */
 const exportsOf = (path) => {
   const found = [];
   for (const statement of parsed(path).statements) {
@@ -51,14 +51,14 @@ const exportsOf = (path) => {
   return found.filter(({ node }) => !node || !tagged(node, 'internal'));
 };
 
-/** The text of a doc comment as one paragraph each, code blocks as they stand. */
+/** The text of a doc comment: each paragraph on one line, code blocks unchanged. */
 const docOf = (node) => {
   const holder = ts.isVariableDeclaration(node) ? node.parent.parent : node;
   const text = ts.getTextOfJSDocComment(ts.getJSDocCommentsAndTags(holder)[0]?.comment) ?? '';
   return text.split(/\n\s*\n/).map((part) => (/^ {4}/.test(part) ? part : part.replace(/\s*\n\s*/g, ' ').trim())).join('\n\n');
 };
 
-/** The first comment of a file, which says what it is about. */
+/** The first comment of a file, which says what the file does. */
 const headOf = (path) => {
   const lines = parsed(path).text.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('// '));
@@ -73,7 +73,7 @@ const functionOf = (node) => {
   return value && (ts.isArrowFunction(value) || ts.isFunctionExpression(value)) ? value : null;
 };
 
-/** "name(a, b = 1): T", of which arguments that only catch mistakes are left out. */
+/** "name(a, b = 1): T", without arguments that only catch mistakes. */
 const signature = (name, node) => {
   const shown = node.parameters.filter(({ name: each }) => each.getText() !== 'extra').map(text);
   const types = node.typeParameters ? `<${node.typeParameters.map(text).join(', ')}>` : '';
@@ -122,7 +122,7 @@ const isFunction = ({ node }) => functionOf(node) !== null;
 const isClass = ({ node }) => ts.isClassDeclaration(node);
 const isType = ({ node }) => ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node);
 
-/** Functions and classes first, then types; an overload is told with the first of its name. */
+/** Functions and classes first, then types. Overloads are described once, with the first of their name. */
 const sections = (list, prefix) => {
   const once = list.filter(({ name }, i) => list.findIndex((each) => each.name === name) === i);
   return [...once.filter(isFunction), ...once.filter(isClass), ...once.filter(isType)].map((each) => section(each, isType(each) ? '' : prefix));
@@ -141,13 +141,13 @@ const pageOf = (title, parts) => ({
   ])].filter(Boolean).join('\n\n')}\n`,
 });
 
-/** Parts of a page by the files that declare what it tells of. */
+/** The parts of a page, one for each file that declares some of its contents. */
 const byFile = (list, prefix) => {
   const paths = [...new Set(list.map(({ path }) => path))];
   return paths.map((path) => ({ path, list: list.filter((each) => each.path === path), prefix }));
 };
 
-/** Parts of a namespace's page; a namespace in it is a part with its own prefix. */
+/** The parts of a namespace's page. A namespace inside it is a part with its own prefix. */
 const partsOf = (namespace, prefix) => {
   const all = exportsOf(namespace);
   const inner = all.filter((each) => each.namespace);
@@ -157,7 +157,7 @@ const partsOf = (namespace, prefix) => {
   ];
 };
 
-/** Pages: { title, file, names, text }. */
+/** The pages: { title, file, names, text }. */
 export const packagePages = () => {
   const all = exportsOf(join(SOURCE, 'index.ts'));
   const own = all.filter(({ node }) => node);

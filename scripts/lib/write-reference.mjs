@@ -1,4 +1,4 @@
-// write-reference.mjs - docs/reference: a page for each group of public functions, a section for each function.
+// write-reference.mjs - writes docs/reference: a page for each group of public functions, a section for each function.
 import { prototype, rowPrototype } from './write-c.mjs';
 
 const pageOf = ({ title }) => `${title.toLowerCase().replaceAll(' ', '-')}.md`;
@@ -48,7 +48,7 @@ const rowSection = (row) => [
   ['```js', row.example, '```'].join('\n'),
 ].join('\n\n');
 
-/** Of a heading "### nn.linear". */
+/** The anchor of a heading such as "### nn.linear". */
 const anchorOf = (name) => name.toLowerCase().replaceAll('.', '');
 
 const GENERATED = 'Generated from `src/tensor/functions.def` and `src/graph/ops.def` by `scripts/gen-api.mjs`.';
@@ -91,7 +91,7 @@ ${[...lines, ...others].join('\n\n')}
 `;
 };
 
-/** The pages by their names; packages: those of what is not in the table. */
+/** The pages by file name; packages: the pages of what is not in the table. */
 export const reference = (table, packages) =>
   Object.fromEntries([
     ['README.md', index(table, packages)],

@@ -1,4 +1,4 @@
-// write-ts.mjs - the public functions in TypeScript: elementwise ones, those of functions.def with their checked
+// write-ts.mjs - writes the public functions in TypeScript: the elementwise ones, those of functions.def with checks of their
 // options, the methods of Tensor, and the core's exports.
 import { bridgeName, sentNames } from './write-c.mjs';
 
@@ -28,7 +28,7 @@ export const ${row.js} = (${row.inputs.map((x) => `${x}: TensorLike`).join(', ')
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
-/** AXIS of AxisOptions. */
+/** AXIS for AxisOptions. */
 export const schemaName = ({ name }) => name.replace(/Options$/, '').replace(/(?<=.)[A-Z]/g, (c) => `_${c}`).toUpperCase();
 
 const isNullable = ({ kind, value }) => kind.optional && kind.name === 'tensor' && value === undefined;
@@ -39,7 +39,7 @@ const optionType = (option) => {
   return `${doc(text, '  ')}\n  ${option.name}${needed}: ${option.kind.ts};`;
 };
 
-/** RESIZE_MODES of ResizeOptions and mode. */
+/** RESIZE_MODES for ResizeOptions and its option mode. */
 const choicesName = (set, option) => `${schemaName(set)}_${option.toUpperCase()}S`;
 
 const optionSet = (set) => {
@@ -56,7 +56,7 @@ ${own.filter(({ kind }) => kind.choices).map((option) => `export const ${choices
 const RESULTS = { tensor: 'Tensor', tensors: 'Tensor[]', rows: 'Rows' };
 const resultOf = (fn) => (fn.results ? `{ ${fn.results.map((name) => `${name}: Tensor`).join('; ')} }` : RESULTS[fn.result] ?? fn.result);
 
-/** Parameters of a function as it is called, without the tensor that a method belongs to. */
+/** The parameters of a function as users call it; for a method without the tensor that it belongs to. */
 const parameters = (fn, { method = false, defaults = true } = {}) => {
   const args = (method ? fn.args.slice(1) : fn.args).map((arg) => {
     if (arg.kind.name === 'rest') return `...${arg.name}: ${arg.kind.ts}`;
@@ -73,7 +73,7 @@ const parameters = (fn, { method = false, defaults = true } = {}) => {
 
 const names = (fn) => fn.args.map(({ name }) => name);
 
-/** What is read of the options, with their defaults. */
+/** The statement that reads the options, with their defaults. */
 const readsOptions = (fn, op) => {
   if (!fn.options) return [];
   const reads = fn.options.list.map(({ name, value }) => (value === undefined ? name : `${name} = ${value}`));
@@ -81,7 +81,7 @@ const readsOptions = (fn, op) => {
   return [`  const { ${reads.join(', ')} } = ${reader}<${fn.options.name}>('${op}', options, ${schemaName(fn.options)});`];
 };
 
-/** The front in another file: arguments, and the options in one object. */
+/** Calls the function in a hand-written file, with the arguments and with the options in one object. */
 const callsFront = (fn, n) => {
   const given = names(fn);
   if (fn.options) given.push(`{ ${fn.options.list.map(({ name }) => name).join(', ')} }`);
@@ -90,7 +90,7 @@ const callsFront = (fn, n) => {
   return `  return ${fn.js}Fronts.${front}(${[...(n ? [n] : []), ...spread].join(', ')});`;
 };
 
-/** How an argument goes to the core, given that tensors are there by address. */
+/** How an argument is sent to the core, if tensors are already given by address. */
 const SENT = {
   tensor: (name) => `${name}_`,
   number: (name, op) => `checkNumber('${op}', '${name}', ${name})`,
@@ -104,16 +104,16 @@ const SENT = {
   shape: (name) => `${name}.length`,
 };
 
-/** What lies in the scratch block instead, or as well. */
+/** Arguments that go through the scratch block, instead or in addition. */
 const WORDS = {
   shape: (name, op) => `checkShape('${op}', ${name})`,
   pairs: (name, op) => `widthWords('${op}', t, ${name})`,
 };
 
-/** What stands for a number that is not given. */
+/** The value that is sent for a number that is not given. */
 const MISSING = { number: 'NaN', integer: 'NOT_GIVEN' };
 
-/** Numbers among the options have been checked with them. */
+/** Numbers among the options are already checked with them. */
 const sentAs = (arg, fn, op, x) => {
   const { name, optional } = arg.kind;
   const missing = MISSING[name];
@@ -172,7 +172,7 @@ const writeFunction = (fn, op, n, nameOf) => {
 const written = ({ functions, nameOf }) =>
   functions.filter(({ isRow }) => !isRow).flatMap((fn) => fn.names.map((op, i) => writeFunction(fn, op, fn.axes?.[i], nameOf)));
 
-/** Imports of the names that a text uses. */
+/** The imports for the names that a text uses. */
 const importsOf = (whole, places) => Object.entries(places).flatMap(([from, list]) => {
   const text = whole.replace(/\/\*\*[^]*?\*\//g, '');
   const used = list.filter((name) => new RegExp(`(?<![\\w.'])${name.replace(/^type /, '')}\\b(?!')`).test(text));
@@ -202,7 +202,7 @@ const HELPERS = {
   upload: ['checkShape'],
 };
 
-/** The options of functions: types, and what each may be. */
+/** The options of functions: their types, and the checks of each option. */
 export const options = ({ sets }) => {
   const body = [...sets.values()].map(optionSet).join('\n\n');
   return `${made('The options of the public functions.', 'src/tensor/functions.def')}
