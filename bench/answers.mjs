@@ -1,7 +1,7 @@
-// answers.mjs [--rounds N] - how soon the playground answers: the longest interaction (INP, of the browser's own Event Timing)
-// while a network is trained with all views open; how soon a line, chosen in a program of 2,000 nodes, is lit in the other
-// views; and what the page downloads before it is touched. By the clock in the best of some rounds, and by the processor's time
-// of the page's longest task, which says the same on a busy machine.
+// answers.mjs [--rounds N] - measures how soon the playground responds: the longest interaction (INP, from the browser's own
+// Event Timing) while a network is trained with all views open; the time from a click on a line in a program of 2,000 nodes
+// until it is lit in the other views; and what the page downloads before it is used. Times are by the clock in the best of
+// several rounds, and by the processor time of the page's longest task, which is the same on a busy machine.
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { openChromium } from '../tests/browser/browsers.mjs';
@@ -13,7 +13,7 @@ const PATIENCE_MS = 120_000;
 const VIEWS = ['layers', 'confusion', 'rewind', 'runs', 'memory'];
 const by = (id) => `[data-testid=${id}]`;
 
-/** 1,000 ops of a loop that is unrolled, and as many numbers: each line of it has hundreds of nodes. */
+/** A program with a loop of 1,000 ops that is unrolled, and as many numbers: each of its lines has hundreds of nodes. */
 const LONG_PROGRAM = `function program(x) {
   let y = x;
   for (let i = 0; i < 500; i++)
@@ -25,7 +25,7 @@ const inputs = [sn.ones([64])];
 
 const longest = (tasks) => tasks.reduce((most, { cpu }) => Math.max(most, cpu), 0);
 
-/** What the browser says of interactions from now on; call the result for the longest, in ms. */
+/** Observes interactions from now on; call the result for the longest one, in ms. */
 const observeInteractions = async (page) => {
   await page.evaluate(() => {
     window.interactions = [];
@@ -36,7 +36,7 @@ const observeInteractions = async (page) => {
   return () => page.evaluate(() => window.interactions.splice(0).reduce((most, each) => (each.duration > most.duration ? each : most), { name: 'none above 16 ms', duration: 0 }));
 };
 
-/** Everything that one does while a network learns, with `pauseMs` behind each. */
+/** All interactions of a user while a network learns, with `pauseMs` after each. */
 const interactions = (page, pauseMs) => [
   ...VIEWS.map((view) => async () => page.click(by(`inside-${view}`))), // closed
   ...VIEWS.map((view) => async () => page.click(by(`inside-${view}`))), // and open again
@@ -88,7 +88,8 @@ const openLong = async (page, url) => {
   await page.waitForFunction(() => Number(document.querySelector('[data-testid=graph]').dataset.boxes) > 1000, null, { timeout: PATIENCE_MS });
 };
 
-/** { nodes, ms, cpu }: from a click on a line to the frame behind which all that belongs to it is lit, the best of `rounds`. */
+/** { nodes, ms, cpu }: the time from a click on a line until the frame in which everything that belongs to it is lit, the
+ *  best of `rounds`. */
 export const lightLine = async (browser, url, rounds = 5) => {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   try {
@@ -123,11 +124,12 @@ export const lightLine = async (browser, url, rounds = 5) => {
   }
 };
 
-/** Bytes, gzipped, of all that the page has asked for when it can be used, by file; data to learn from apart. */
+/** The gzipped bytes of everything that the page has requested when it becomes usable, by file; training data are counted
+ *  separately. */
 export const downloads = async (browser, url, address) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   const asked = new Set();
-  // Workers of workers ask beside the page.
+  // Requests of nested workers are not reported by the page.
   page.context().on('request', (request) => asked.add(request.url()));
   try {
     await page.goto(`${url}${address}`);

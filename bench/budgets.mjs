@@ -1,8 +1,8 @@
 // budgets.mjs - training steps within a memory budget, in Node: node bench/budgets.mjs [THREADS] [ROUNDS] [NAME]
 //
-// Each model with the arena that it takes, then with three quarters, a half and 35 % of it as memoryBudget, in
-// turns: times are medians of the rounds, and beside the ratio of two medians stands that of the best times, which
-// a busy machine disturbs less. "again": the work of kernels that run a second time, of all work without a budget.
+// Runs each model with its normal arena, then with three quarters, a half and 35 % of it as memoryBudget, in turns. Times are
+// medians of the rounds. Beside the ratio of two medians stands that of the best times, which a busy machine disturbs less.
+// "again": the work of kernels that run a second time, as a share of all work without a budget.
 import * as sn from '../js/dist/index.js';
 
 await sn.init({ threads: Number(process.argv[2] ?? 2) });
@@ -24,7 +24,7 @@ const residual = (width) => ({
   batch: [normal(999, [128, width], 1)],
 });
 
-/** A recurrent layer of 50 steps, written out. */
+/** A recurrent layer of 50 steps, unrolled by hand. */
 const lstm = () => {
   const size = 128, rows = 32, steps = 50;
   const gate = (z, k) => z.slice([0, k * size], [rows, size]);
@@ -45,7 +45,7 @@ const lstm = () => {
   };
 };
 
-/** Learnt positions, pre-norm blocks, GELU, an untied head; 65 letters. */
+/** A GPT with learnt positions, pre-norm blocks, GELU and an untied head; 65 letters. */
 const gpt = (width, blocks, heads, context, rows) => {
   const { nn } = sn;
   const block = () => nn.sequential(
@@ -66,7 +66,7 @@ const gpt = (width, blocks, heads, context, rows) => {
   };
 };
 
-/** conv 3x3 16, pool, conv 3x3 32, pool, dense 10. */
+/** Layers: conv 3x3 16, pool, conv 3x3 32, pool, dense 10. */
 const convolutional = () => {
   const rows = 64;
   const layer = (x, { w, b }) => sn.maxPool2d(sn.conv2d(x, w, { padding: 'same' }).add(b).relu(), { window: 2 });
@@ -96,7 +96,7 @@ const MODELS = {
 
 const median = (times) => [...times].sort((a, b) => a - b)[times.length >> 1];
 
-/** A training step within a budget; what it takes, and how to run it. */
+/** A training step within a budget: its memory, and how to run it. */
 const variant = (share, whole, { params, loss, batch }) => {
   const options = share < 1 ? { memoryBudget: share * whole.memory.arenaBytes } : {};
   try {

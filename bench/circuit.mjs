@@ -1,7 +1,7 @@
-// circuit.mjs - circuits in hand, in Node: how many cells a second automata compute on grids of several sizes - the Game of
-// Life, random circuits of some 40 gates on 4 and 8 channels - and how many examples a second a network of 6 x 8,000
-// gates. The best of many rounds, each long enough to time. --c compiles what toC() writes and times that too, on
-// one thread.
+// circuit.mjs - speed of extracted circuits, in Node: cells per second of automata on grids of several sizes - the Game of
+// Life, random circuits of some 40 gates on 4 and 8 channels - and examples per second of a network of 6 x 8,000 gates. Each
+// figure is the best of many rounds, each long enough to time. --c also compiles the output of toC() and times it, on one
+// thread.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const AUTOMATA = {
   'random, 8 channels': randomAutomaton(8, 40),
 };
 
-/** Steps of one round: about 10 ms at 10^10 cells a second. */
+/** The steps of one round: about 10 ms at 10^10 cells a second. */
 const stepsOf = (size) => Math.max(1, Math.round(1e8 / (size * size)));
 
 const cellsASecond = (circuit, size) => {

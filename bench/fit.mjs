@@ -1,8 +1,8 @@
-// fit.mjs - what sn.fit adds to a step: node bench/fit.mjs (after npm run build -- js).
+// fit.mjs - measures what sn.fit adds to a step: node bench/fit.mjs (after npm run build -- js).
 //
-// Prefetch: a loader that waits, as for a disk or a network, for 80 % of a step's time: steps alone, with prefetch,
-// without. Checkpoint: a state of 100 MB to memory, by saveState at once and by snapshot in a worker, with the longest
-// time that the event loop was kept from its turn.
+// Prefetch: a loader waits, as for a disk or a network, for 80 % of a step's time; compares steps alone, with prefetch, and
+// without. Checkpoint: writes a state of 100 MB to memory, by saveState at once and by snapshot in a worker, and measures the
+// longest time that the event loop was blocked.
 import * as sn from 'sinter';
 
 await sn.init();
@@ -28,10 +28,10 @@ const x = random.normal(random.key(1), [512, 256]);
 sn.eval(x);
 const values = x.dataSync();
 
-/** Milliseconds of a step in fit with such a dataset. */
+/** The milliseconds of a step in fit with this dataset. */
 const inFit = async (set) => (await timed(async () => ({ state } = await sn.fit(step, state, set)))) / STEPS;
 
-/** Of steps by hand, each begun when the one before has been handed over, and of its loss. */
+/** The milliseconds of a step by hand. The loss of each step is read after the next step has begun. */
 const byHand = async () => (await timed(async () => {
   let before = null;
   for (let i = 0; i < STEPS; i++) {
@@ -58,7 +58,7 @@ const load = async (wait) => (await timed(async () => {
 
 await byHand(); // compiles
 const wait = Math.round(0.8 * (await best(byHand)));
-// In turns, since other work on the machine changes: the best of each.
+// The rows take turns, since other work on the machine varies; the best of each counts.
 const rows = {
   'a step alone': byHand,
   'in fit, batches in memory': () => inFit(batches),

@@ -1,9 +1,9 @@
-// fusion.mjs - what fusion is worth: node bench/fusion.mjs [THREADS] [TEXT]
+// fusion.mjs - measures the benefit of fusion: node bench/fusion.mjs [THREADS] [TEXT]
 //
-// Layers of known sizes are compiled with fusion and without (every op a kernel of its own) and called in turns. Printed
-// are the ratios of the medians and of the minima; the highest possible ratio, which is the time without fusion over that
-// of the layer's product alone; the kernels; and the bytes that no longer go through memory. TEXT: only layers whose names
-// contain it.
+// Layers of known sizes are compiled with fusion and without (each op is a kernel of its own) and called in turns. The output
+// has the ratios of the medians and of the minima; the highest possible ratio, which is the time without fusion over that of
+// the layer's product alone; the kernels; and the bytes that no longer go through memory. TEXT: only layers whose names contain
+// it.
 import * as sn from 'sinter';
 
 const [threads = '2', text = ''] = process.argv.slice(2);
@@ -57,7 +57,7 @@ const sample = (f) => {
 };
 const sorted = (list) => list.sort((a, b) => a - b);
 
-/** A function compiled for these inputs: how to call it, and what `inspect` says. */
+/** A function compiled for these inputs: how to call it, and its `inspect`. */
 function form(f, fusion, inputs) {
   const compiled = sn.jit(f, { fusion });
   const seen = sn.inspect(f, { fusion })(...inputs);

@@ -1,8 +1,8 @@
-// links.mjs - link prediction on a generated knowledge graph: 5,000 entities, 20 relations, of which 8 are compositions of
-// two others by a rule. Each relation has a matrix over embeddings (bilinear). With rules, the matrix of a composed
-// relation is the product of those that its rule names - the rule as a tensor equation -, without them it is one more
-// parameter. Both see all facts of the 12 plain relations and one in twenty of the composed ones; the mean reciprocal rank
-// is that of composed facts that neither has seen.
+// links.mjs - link prediction on a generated knowledge graph: 5,000 entities and 20 relations, of which 8 are compositions of
+// two others by a rule. Each relation has a matrix over embeddings (bilinear). With rules, the matrix of a composed relation is
+// the product of the matrices in its rule - the rule as a tensor equation; without rules it is one more parameter. Both
+// variants see all facts of the 12 plain relations and one in twenty of the composed ones. The mean reciprocal rank is that of
+// composed facts that neither has seen.
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
 import { mulberry } from '../js/test/random.mjs';
@@ -11,7 +11,7 @@ const [ENTITIES, PLAIN, COMPOSED, DIM, BATCH] = [5000, 12, 8, 64, 512];
 const STEPS = Number(process.argv[2] ?? 2500);
 const SEEN = 20;
 
-/** Entities on a grid of 50 x 100 that is closed in both directions; a relation moves each by so many places. */
+/** Entities on a grid of 50 x 100 that wraps around in both directions; each relation moves entities by a fixed offset. */
 const makeGraph = (random) => {
   const moves = Array.from({ length: PLAIN }, () => [random(50), random(100)]);
   const rules = Array.from({ length: COMPOSED }, () => [random(PLAIN), random(PLAIN)]);

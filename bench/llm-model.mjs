@@ -1,14 +1,15 @@
-// llm-model.mjs - a language model of SmolLM-135M's or Llama-3.2-1B's size with random weights, as a GGUF file whose matrices are of
-// one kind. Where a row has no whole blocks of Q4_K, it is of Q5_0, as llama.cpp has it.
+// llm-model.mjs - makes a language model of SmolLM-135M's or Llama-3.2-1B's size with random weights, as a GGUF file whose
+// matrices are of one kind. If a row has no whole number of Q4_K blocks, it is of Q5_0, as in llama.cpp.
 import * as gguf from '../js/dist/gguf.js';
 
-/** By how many parameters it has. */
+/** By the number of parameters. */
 export const SIZES = {
   '135M': { layers: 30, width: 576, heads: 9, keyHeads: 3, headSize: 64, inner: 1536, vocab: 49152 },
   '1B': { layers: 16, width: 2048, heads: 32, keyHeads: 8, headSize: 64, inner: 8192, vocab: 128256 },
 };
 
-/** Of a kind: numbers and bytes of a block, and float16 at places of it, with which numbers are about 0.04 large. */
+/** For each kind: the numbers and bytes of a block, and the float16 values at places in it that make numbers about 0.04
+ *  large. */
 const KINDS = {
   Q8_0: [32, 34, { 0: 0x1081 }],
   Q4_0: [32, 18, { 0: 0x2073 }],
@@ -41,7 +42,7 @@ const blocksOf = (wanted, rows, width) => {
 
 const ones = (size) => ({ raw: new Uint8Array(new Float32Array(size).fill(1).buffer), kind: 'float32', shape: [size] });
 
-/** Bytes as byte-level BPE writes them, and words that no text has. */
+/** The texts of single bytes in byte-level BPE, and then words that occur in no text. */
 const vocabulary = (size) => {
   let others = 256;
   const letters = Array.from({ length: 256 }, (_, byte) => String.fromCodePoint((byte > 32 && byte < 127) || (byte > 160 && byte !== 173) ? byte : others++));
@@ -70,5 +71,5 @@ export const modelFile = (kind, size = '135M') => {
   });
 };
 
-/** A text of so many tokens, another one for each number. */
+/** A text with this many tokens, different for each number. */
 export const textOf = (tokens, number) => Array.from({ length: tokens }, (_, i) => String.fromCharCode(97 + ((i * 7 + number * 11 + (i * number) % 5) % 26))).join('');

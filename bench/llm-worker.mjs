@@ -1,4 +1,4 @@
-// llm-worker.mjs - figures of sinter/llm, in Node or as a worker of a page (llm.mjs). An order is { name, kind, size, number }.
+// llm-worker.mjs - measures sinter/llm, in Node or in a worker of a page (llm.mjs). A request is { name, kind, size, number }.
 import * as sn from '../js/dist/index.js';
 import * as llm from '../js/dist/llm.js';
 import { modelFile, textOf } from './llm-model.mjs';
@@ -13,7 +13,7 @@ const timed = async (f) => {
   return performance.now() - begin;
 };
 
-/** Milliseconds until the first token of an answer, and of each of those behind it. */
+/** The milliseconds until the first token of an answer, and those of each further token. */
 const written = async (prompt, count) => {
   const begin = performance.now();
   let first = 0;
@@ -27,7 +27,7 @@ const written = async (prompt, count) => {
 };
 
 const ORDERS = {
-  /** Bytes of the file; how long the model takes to load, and the memory that it takes, over those of the file. */
+  /** The bytes of the file, the time to load the model, and the memory that it takes relative to the bytes of the file. */
   async load({ kind, size }) {
     await sn.init({ threads: 2 });
     file ??= modelFile(kind, size);
@@ -38,8 +38,8 @@ const ORDERS = {
     });
     return { bytes: file.length, ms, memory: (sn.memory().bytesInUse - before.bytesInUse) / file.length };
   },
-  /** Gigabytes a second that a copy of as many bytes reads and writes, on the same threads, in memory that has been written
-   *  before. It changes the signs, since nothing else would be copied. */
+  /** Gigabytes per second that a copy of as many bytes reads and writes, on the same threads, in memory that was written
+   *  before. The copy changes the signs, since otherwise nothing would be copied. */
   copy: async () => {
     const from = sn.zeros([file.length >> 2]);
     const copied = sn.jit((x) => x.neg());
@@ -51,11 +51,12 @@ const ORDERS = {
     return (2 * file.length) / 1e6 / Math.min(...times.slice(1));
   },
   decode: ({ number }) => written(textOf(16, number), DECODED).then(({ each }) => each),
-  /** Milliseconds until the first token of an answer to a prompt of 16: right after load, programs are compiled in them. */
+  /** The milliseconds until the first token of an answer to a prompt of 16 tokens. Right after load, they include
+   *  compilation. */
   first: ({ number }) => written(textOf(16, number), 2).then(({ first }) => first),
   prompt: ({ number }) => written(textOf(512, number), 2).then(({ first }) => first),
-  /** A step of LoRA of rank 8 on 128 tokens: how long it takes, and the most memory that has been in use until then, over the
-   *  bytes of the file. */
+  /** A step of LoRA of rank 8 on 128 tokens: its time, and the peak of the memory in use so far, relative to the bytes of
+   *  the file. */
   async lora() {
     const lora = model.lora({ rank: 8 });
     const loss = (params, tokens, next) => lora.loss(params, tokens, next);

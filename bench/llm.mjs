@@ -1,6 +1,7 @@
-// llm.mjs [KINDS] - a language model of 135 million random weights, or with --size 1B of 1.2 billion: load, tokens, prompts and
-// steps of LoRA (of the small one) on two threads, in Node, or with --page in a worker of Chromium beside @wllama/wllama, which
-// is llama.cpp in WebAssembly. Both take turns, and of each the best counts. ROUNDS=N turns.
+// llm.mjs [KINDS] - measures a language model of 135 million random weights, or with --size 1B of 1.2 billion: load, tokens,
+// prompts and steps of LoRA (of the small model only) on two threads. It runs in Node, or with --page in a worker of Chromium
+// beside @wllama/wllama, which is llama.cpp in WebAssembly. Both take turns, and the best time of each counts. ROUNDS=N sets
+// the number of turns.
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
@@ -24,7 +25,7 @@ const openPeer = async (bytes) => {
   };
 };
 
-/** Milliseconds of a token, and of a prompt of 512. */
+/** The milliseconds of a token, and of a prompt of 512 tokens. */
 const peerFigures = {
   decode: async (page, number) => {
     const [one, many] = [await page.evaluate((o) => window.peer(o), { prompt: textOf(16, number), count: 1 }), await page.evaluate((o) => window.peer(o), { prompt: textOf(16, number), count: 33 })];
@@ -40,7 +41,7 @@ const least = (list) => Math.min(...list);
 async function measure(tell, page) {
   const seen = { copy: [], load: [], first: [], decode: [], prompt: [], peerDecode: [], peerPrompt: [] };
   let loaded = await tell('load');
-  // First, since the most memory that was in use is told from the beginning on.
+  // First, since the peak of the memory in use counts from the beginning.
   const lora = size === '135M' ? await tell('lora') : null;
   for (let round = 0; round < rounds; round++) {
     loaded = await tell('load');

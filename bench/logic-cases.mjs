@@ -1,11 +1,11 @@
-// logic-cases.mjs - what sinter/logic is timed with: graphs and the program over their ways, random automata, a wide network
-// on random bits. All are made from seeds, in Node and in a page alike.
+// logic-cases.mjs - the cases that sinter/logic is timed with: graphs and the program of their reachable pairs, random
+// automata, and a wide network on random bits. All are made from seeds, in Node and in a page alike.
 import { draw, randomCircuit } from '../js/test/circuitcases.mjs';
 import { mulberry } from '../js/test/random.mjs';
 import * as sn from '../js/dist/index.js';
 import * as logic from '../js/dist/logic.js';
 
-/** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
+/** Parents and children: each person but the first has a parent among the few before, so that chains are about 74 long. */
 export const genealogy = (people, seed, few = 58) => {
   const random = mulberry(seed);
   return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
@@ -16,7 +16,7 @@ export const randomGraph = (nodes, edges, seed) => {
   return Int32Array.from({ length: 2 * edges }, () => random(nodes));
 };
 
-/** The ways through a graph; own is how one is made longer. */
+/** The reachable pairs of a graph; own is the rule that extends a path. */
 export const closureProgram = (nodes, own) => `
   domain Node = ${nodes}.
   Edge(Node, Node).
@@ -24,7 +24,7 @@ export const closureProgram = (nodes, own) => `
   Way(x, z) :- ${own}.
 `;
 
-/** A random circuit with about so many gates that its outputs depend on. */
+/** A random circuit whose outputs depend on about `gates` gates. */
 export const randomAutomaton = (channels, gates) => {
   const below = draw(5);
   for (;;) {
@@ -36,7 +36,7 @@ export const randomAutomaton = (channels, gates) => {
 
 const INPUTS = 2352, WIDTH = 8000, LAYERS = 6;
 
-/** A circuit of six wide layers, as a network on three bits a pixel has it. */
+/** A circuit of six wide layers, like that of a network on three bits a pixel. */
 export const randomNetwork = () => {
   const below = draw(9);
   const from = (layer) => (layer ? INPUTS + (layer - 1) * WIDTH + below(WIDTH) : below(INPUTS));
@@ -49,7 +49,7 @@ export const randomNetwork = () => {
   return logic.circuitOf({ inputs: INPUTS, gates, outputs: Array.from({ length: WIDTH }, (_, i) => last + i), automaton: null });
 };
 
-/** Inputs of 16,384 examples of that network, 32 in a word, in blocks of so many words. */
+/** The inputs of 16,384 examples of that network, 32 in a word, in blocks of `words` words. */
 export const randomBits = (words) => {
   const below = draw(3);
   const blocks = 512 / words;

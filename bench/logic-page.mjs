@@ -1,6 +1,6 @@
-// logic-page.mjs [NAMES] - figures of sinter/logic in a worker of Chromium, on two threads, beside Node in the same run: both
-// take turns, and of each the best is shown. A first call traces, compiles and runs. NAMES choose rows by a part of
-// their names; ROUNDS=N turns.
+// logic-page.mjs [NAMES] - figures of sinter/logic in a worker of Chromium, on two threads, beside Node in the same run. Both
+// take turns, and the best of each is shown. A first call traces, compiles and runs. NAMES select rows by a part of their
+// names; ROUNDS=N sets the number of turns.
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
 import { serve } from './peers/serve.mjs';

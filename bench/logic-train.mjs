@@ -1,10 +1,13 @@
-// logic-train.mjs TASK [SEEDS] - trains circuits until they are right as hard gates, in Node, a row for each seed (0,1,2 by
-// default): epochs, seconds, the best time of an epoch, gates before and after simplification, and
-// without those that the task does not need.
-// OPTIONS='{"seed":0}' are options of the automaton that go before the task's; for mnist LAYERS, GATES, WIRES (candidates of
-// each wire, 0: fixed ones), TAU, RESIDUAL, LR, BATCH, EPOCHS and SHIFT (by how many pixels at most each digit is moved, anew
-// whenever it is shown) may be set in the environment.
-// TASK: life, checkerboard, small (its small update), asynchronous, picture and healing (a heart of 8 x 10), mnist. It stands
+// logic-train.mjs TASK [SEEDS] - trains circuits until they are right as hard gates, in Node. There is a row for each seed
+// (0,1,2 by default): epochs, seconds, the best time of an epoch, and the gates before and after simplification and without
+// those that the task does not need.
+//
+// OPTIONS='{"seed":0}' are options of the automaton that override the task's. For mnist the environment may set LAYERS, GATES,
+// WIRES (candidates of each wire, 0: fixed wires), TAU, RESIDUAL, LR, BATCH, EPOCHS and SHIFT (the most pixels by which a digit
+// is moved, drawn anew whenever it is shown).
+//
+// TASK: life, checkerboard, small (its small update), asynchronous, picture and healing (a heart of 8 x 10), mnist. No test
+// runs this file: the tests train smaller circuits.
 // alone: the tests train smaller ones.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -73,7 +76,7 @@ const dataFolder = join(dirname(createRequire(import.meta.url).resolve('mnist-da
 const idx = (name, header) => new Uint8Array(readFileSync(join(dataFolder, name))).subarray(header);
 const SIDE = 28, PIXELS = SIDE * SIDE;
 
-/** Puts an image into `to`, moved right by dx and down by dy; what moves in is 0, as `to` is. */
+/** Puts an image into `to`, moved right by dx and down by dy. Pixels that move in stay 0, as `to` has them. */
 const putMoved = (to, image, dx, dy) => {
   const left = Math.max(0, dx), width = SIDE - Math.abs(dx);
   for (let y = Math.max(0, dy); y < SIDE + Math.min(0, dy); y++) {
@@ -82,7 +85,7 @@ const putMoved = (to, image, dx, dy) => {
   }
 };
 
-/** Pixels above each of three thresholds, (n, 3 x 784). */
+/** Whether pixels are at or above each of three thresholds, (n, 3 x 784). */
 const bitsOf = sn.jit((pixels) => sn.concat([64, 128, 192].map((least) => pixels.greaterEqual(least)), { axis: 1 }).astype('float32'));
 
 const trainDigits = async (seed) => {

@@ -1,5 +1,5 @@
-// logic-worker.mjs - the rows of logic-page.mjs, which imports them in Node, and as a worker of a page. A row's make
-// gives a function that takes one sample; what it made stays until the next row is asked for.
+// logic-worker.mjs - the rows of logic-page.mjs, which imports them in Node and runs them as a worker of a page. The make of a
+// row returns a function that takes one sample; what it made is kept until the next row is requested.
 import * as sn from '../js/dist/index.js';
 import * as logic from '../js/dist/logic.js';
 import { draw, gameOfLife, randomCells } from '../js/test/circuitcases.mjs';
@@ -17,7 +17,7 @@ const timed = (f) => {
 
 const leastOf = (times, f) => Math.min(...Array.from({ length: times }, () => timed(f)));
 
-/** Epochs of an automaton, one after the other. */
+/** The epochs of an automaton, one after the other. */
 const trained = (options) => {
   const ca = logic.automaton(options);
   let state = ca.init(sn.random.key(1));
@@ -36,7 +36,7 @@ const epochs = (options) => () => {
   return () => leastOf(EPOCHS, once);
 };
 
-/** Other wires each time: no call finds a program that an earlier one has compiled. */
+/** Uses other wires each time, so that no call finds a program that an earlier one has compiled. */
 const firstCalls = (update) => () => {
   let seed = 0;
   return () => timed(trained(logic.tasks.checkerboard({ update, seed: (seed += 100) })));
@@ -48,7 +48,7 @@ const closures = (pairs) => () => {
   return () => leastOf(SOLVES, () => p.solve());
 };
 
-/** 10^9 cells a second on a grid of so many cells on a side. */
+/** 10^9 cells per second on a square grid with this side. */
 const cells = (circuitOf, side) => () => {
   const circuit = circuitOf();
   const runner = circuit.runner({ width: side, height: side });

@@ -26,7 +26,7 @@ const below = (n) => {
   return Math.floor((seed / 0x80000000) * n);
 };
 
-/** Pairs of different inputs, each once while there are any left. */
+/** Pairs of different inputs; each pair occurs once as long as enough are left. */
 const pairs = (inputs, gates) => {
   const seen = new Set();
   const a = [], b = [];
@@ -46,10 +46,10 @@ const indices = (list) => sn.tensor(Int32Array.from(list), { dtype: 'int32' });
 
 const FUNCTIONS = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, -1], [0, 1, 0, 0], [0, 0, 1, -1], [0, 0, 1, 0], [0, 1, 1, -2], [0, 1, 1, -1],
   [1, -1, -1, 1], [1, -1, -1, 2], [1, 0, -1, 0], [1, 0, -1, 1], [1, -1, 0, 0], [1, -1, 0, 1], [1, 0, 0, -1], [1, 0, 0, 0]];
-/** Coefficients of a gate's outputs for (a, b) = 00, 01, 10, 11. */
+/** The coefficients of a gate's outputs for (a, b) = 00, 01, 10, 11. */
 const CORNERS = [[1, -1, -1, 1], [0, 0, 1, -1], [0, 1, 0, -1], [0, 0, 0, 1]];
 
-/** Parameters -> four coefficients for each gate, each (gates, 1). */
+/** Maps parameters to four coefficients for each gate, each (gates, 1). */
 const coefficients = {
   softmax: (logits) => logits.softmax().matmul(sn.tensor(FUNCTIONS)).split(4, { axis: 1 }),
   table: (logits) => logits.sigmoid().matmul(sn.tensor(CORNERS)).split(4, { axis: 1 }),
@@ -65,7 +65,7 @@ const inputsOf = {
   both: (h, { a, b }) => h.take(indices([...a, ...b])).split(2),
 };
 
-/** A layer with its derivative: what goes back to h is one sum over all wires. */
+/** A layer with its own derivative: the gradient of h is one sum over all wires. */
 const ruled = ({ a: wa, b: wb }) => {
   const gates = wa.length;
   const both = indices([...wa, ...wb]), others = indices([...wb, ...wa]);
@@ -93,7 +93,7 @@ const layer = (h, wires, [c0, c1, c2, c3], form) => {
   return c0.add(c1.mul(a)).add(b.mul(c2.add(c3.mul(a))));
 };
 
-/** All layers that follow each other, from `inputs` features on. */
+/** All successive layers, starting from `inputs` features. */
 const network = (inputs, sizes) => sizes.map((gates, i) => pairs(i ? sizes[i - 1] : inputs, gates));
 
 /* ---- the cellular automaton ---- */
@@ -101,7 +101,7 @@ const network = (inputs, sizes) => sizes.map((gates, i) => pairs(i ? sizes[i - 1
 const WIDTH = 16, CHANNELS = 8, KERNELS = 16, BATCH = 2, STEPS = 20;
 const cells = BATCH * WIDTH * WIDTH;
 
-/** Each kernel's own gates; the first layer pairs the centre, neighbour 4, with the others. */
+/** The wires of each kernel's gates. The first layer pairs the centre, neighbour 4, with the others. */
 const perceptionWires = () => {
   const around = [0, 1, 2, 3, 5, 6, 7, 8];
   const layers = [{ a: [], b: [] }];
@@ -121,7 +121,7 @@ const perceptionWires = () => {
   return layers;
 };
 
-/** x (channels, cells) -> its 9 neighbourhoods, zero outside: (9, channels * cells). */
+/** x (channels, cells) -> its 9 shifted copies, zero outside: (9, channels * cells). */
 const neighbours = (x) => {
   const grid = x.reshape([CHANNELS, BATCH, WIDTH, WIDTH]).pad([[0, 0], [0, 0], [1, 1], [1, 1]]);
   const shifted = [];
@@ -159,7 +159,7 @@ const updateSizes = { full: [...Array(10).fill(256), ...tail], small: [...Array(
 
 /* ---- a network on bits ---- */
 
-/** Pixels at three thresholds, 6 layers, the sum over each class. */
+/** A classifier on pixels at three thresholds, with 6 layers and a sum for each class. */
 const classifier = ({ parameters, form, batch = 128 }) => {
   const sizes = Array(6).fill(8000);
   const wires = network(2352, sizes);
@@ -173,7 +173,7 @@ const classifier = ({ parameters, form, batch = 128 }) => {
   return [loss, sizes.map((n) => passThrough[parameters](n)), [x, sn.zeros([batch], { dtype: 'int32' })]];
 };
 
-/** One layer whose wires are learnt among k candidates: a mixture of rows. */
+/** One layer whose wires are learnt, each among k candidates: a mixture of rows. */
 const learntWires = ({ k, gates = 8000, inputs = 2352, batch = 128 }) => {
   const candidates = indices(Array.from({ length: 2 * gates * k }, () => below(inputs)));
   const loss = ({ choice, gate }, x) => {

@@ -1,4 +1,4 @@
-// loops.mjs - what loops and transforms cost, in Node: node bench/loops.mjs [THREADS]
+// loops.mjs - measures the cost of loops and transforms, in Node: node bench/loops.mjs [THREADS]
 //
 // A time is the best of many calls, each with its result read; "first" is the first call, from trace to result.
 import * as sn from 'sinter';

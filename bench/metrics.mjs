@@ -1,6 +1,6 @@
-// metrics.mjs [--write] - the figures that follow from the sources alone: kernels, memory and work of
-// known graphs, and sizes of what is shipped. bench/metrics.csv keeps them, so that a change of the
-// compiler shows as a diff; --write renews it. tests/metrics checks them.
+// metrics.mjs [--write] - the figures that depend only on the sources: kernels, memory and work of known graphs, and sizes of
+// what is shipped. bench/metrics.csv keeps them, so that a change of the compiler shows as a diff; --write renews it.
+// tests/metrics checks them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,14 +49,14 @@ const recurrentStep = (net, batch, times, size) => {
   return [train, [train.init(net.init(sn.random.key(0))), zeros(batch, times, size), zeros(batch, times, size)]];
 };
 
-/** The gradient of a thousand times of an LSTM, by its last state. */
+/** The gradient of the last state of an LSTM over a thousand steps. */
 const longGradient = (options) => {
   const net = sn.nn.lstm(128, 128, { last: true, timeFirst: true, ...options });
   const loss = (params, x) => net.apply(params, x).square().mean();
   return [sn.grad(loss), [net.init(sn.random.key(0)), zeros(1000, 32, 128)]];
 };
 
-/** y' = y - y^2 / p in steps of Euler, by scan: the sum of all y. */
+/** y' = y - y^2 / p in Euler steps, by scan: the sum of all y. */
 const logisticGrowth = (steps) => (y0, p) => {
   const [, all] = sn.scan((y) => {
     const next = y.add(y.sub(y.square().div(p)).mul(0.01));
@@ -179,12 +179,12 @@ const graphRows = (name, make) => sn.tidy(() => {
 
 // ---- sizes -----------------------------------------------------------------------------------------
 
-/** What a page loads that has no bundler; inline.js holds the same again in one file. */
+/** What a page without a bundler loads; inline.js contains the same in one file. */
 const SCRIPTS = ['index.js', 'worker.js'];
 /** Modules, and the entry points that pages load on demand. */
 const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js', 'gguf.js', 'llm.js', 'onnx.js', 'report.js', 'webgpu.js', 'sinter-gpu-mt.wasm'];
 
-/** The program of README.md that trains, as Vite's bundler makes it one script: with what it names, and what that needs. */
+/** The training program of README.md, bundled by Vite into one script with the code that it imports. */
 const bundledProgram = async () => {
   const [, program] = /```js\n([^]*?trainStep[^]*?)```/.exec(readFileSync(readme, 'utf8'));
   const bundle = await rolldown({
@@ -217,13 +217,13 @@ const sizeRows = async () => {
 
 // ---- the file --------------------------------------------------------------------------------------
 
-/** As measured on what is built now. Sizes also depend on the tools that built it: exact is false. */
+/** The figures of the current build. Sizes also depend on the build tools, so their exact is false. */
 export const measured = async () => {
   await sn.init({ threads: 1 });
   return [...Object.entries(GRAPHS).flatMap(([name, make]) => graphRows(name, make)), ...await sizeRows()];
 };
 
-/** As committed. */
+/** The committed figures. */
 export const committed = () => {
   const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n');
   return lines.map((line) => {

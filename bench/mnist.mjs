@@ -9,12 +9,12 @@ import * as sn from '../js/dist/index.js';
 import { median } from './report.mjs';
 
 const PIXELS = 784;
-/** Mean and deviation of all pixels of the training set, scaled to [0, 1]. */
+/** The mean and standard deviation of all pixels of the training set, scaled to [0, 1]. */
 const MEAN = 0.1307;
 const DEVIATION = 0.3081;
 const GOAL_EPOCHS = 3;
 const SETTLED_STEPS = 10;
-/** Images of the test set that are classified together: an image's channels need far more memory than its pixels. */
+/** The number of test images that are classified together: an image's channels need far more memory than its pixels. */
 const TEST_PART = 1000;
 
 const { linear, relu, conv2d, maxPool2d, flatten, sequential } = sn.nn;
@@ -56,13 +56,13 @@ const load = async (name) => {
   };
 };
 
-/** The rows of a batch in the order given. */
+/** The rows of a batch, in the given order. */
 const gather = ({ pixels, labels }, order, x, y) => order.forEach((row, i) => {
   x.set(pixels.subarray(row * PIXELS, (row + 1) * PIXELS), i * PIXELS);
   y[i] = labels[row];
 });
 
-/** Shuffles in place; a small generator, so that runs are repeatable. */
+/** Shuffles in place with a small generator, so that runs are repeatable. */
 const shuffle = (order, seed) => {
   let word = seed;
   for (let i = order.length - 1; i > 0; i -= 1) {
@@ -139,7 +139,7 @@ for (let done = 0; done < steps; done += 1) {
     console.log(`epoch ${epoch}: test accuracy ${(100 * share).toFixed(2)} %, ` +
       `a step ${median(times).toFixed(2)} ms (median; least ${Math.min(...times).toFixed(2)})`);
     times = [];
-    // The first prediction compiles a program of its own.
+    // The first prediction compiles a program of its own, which stays in memory.
     settledBytes = sn.memory().bytesInUse;
   }
 }

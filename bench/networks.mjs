@@ -1,12 +1,13 @@
-// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16] [--tune] [--torch]
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile]
+// [--accumulate 4] [--precision float16] [--tune] [--torch]
 //
-// A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
-// same run. Operations are those of products and convolutions alone, thrice those of the forward pass. --accumulate: a
-// batch so many times as large, in so many parts, beside a batch of one part: its arena, and in turns the time of as many
-// steps. --precision: steps in 16 bits and in float32 in turns: the least processor time of each (of all threads together,
-// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps. --tune: a step that has tuned
-// itself (and what it chose) beside one that has not, in turns. --torch: beside PyTorch's native step where there is one, in turns, the
-// best of each.
+// A time is the best and the median of many steps. The share is relative to the rate of a product of 1,000 x 1,000 in the same
+// run. Operations are those of products and convolutions alone, three times those of the forward pass. --accumulate: a batch
+// that many times as large, in as many parts, beside a batch of one part: its arena, and in turns the time of as many steps.
+// --precision: steps in 16 bits and in float32 in turns: the least processor time of each (of all threads together, so use
+// --threads 1 beside other work), bytes of the arena and of the training state, and the loss after as many steps. --tune: a
+// step that has tuned itself (and what it chose) beside one that has not, in turns. --torch: beside PyTorch's native step if it
+// is installed, in turns, the best of each.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
 import { resnet8 } from './resnet.mjs';
@@ -29,7 +30,7 @@ const { nn, optim, random } = sn;
 
 const LETTERS = 65;
 
-/** The transformer of letters: learnt places, blocks with the norm first, GELU, a head of its own. */
+/** The transformer of letters: learnt positions, pre-norm blocks, GELU, an untied head. */
 const gpt = (width, blocks, heads, context) => {
   const block = () => nn.sequential(
     nn.residual(nn.layerNorm(width), nn.selfAttention(width, heads, { causal: true })),
@@ -39,7 +40,7 @@ const gpt = (width, blocks, heads, context) => {
   return nn.sequential(nn.embedding(LETTERS, width), places, ...Array.from({ length: blocks }, block), nn.layerNorm(width), nn.linear(width, LETTERS));
 };
 
-/** Whole numbers below count. */
+/** Random whole numbers below count. */
 const letters = (seed, shape, count) => random.uniform(random.key(seed), shape, { maxval: count }).astype('int32');
 
 const gptCase = (width, blocks, heads, context, batch, asked) => ({
@@ -47,7 +48,7 @@ const gptCase = (width, blocks, heads, context, batch, asked) => ({
   module: gpt(width, blocks, heads, context),
   optimizer: optim.adamw({ lr: 1e-3 }),
   batch: () => [letters(1, [batch, context], LETTERS), letters(2, [batch, context], LETTERS)],
-  // Per letter: 12 width^2 of a block and the head; scores and mixtures of attention are width * context each.
+  // Per letter: 12 width^2 of a block, and the head; the scores and the weighted sums of attention are width * context each.
   flops: 3 * 2 * batch * context * (blocks * (12 * width * width + 2 * width * context) + width * LETTERS),
   asked,
 });
@@ -104,7 +105,7 @@ sn.eval(a, b);
 const product = sn.jit((x, y) => sn.matmul(x, y));
 const peak = () => 2e9 / timed(() => { const y = product(a, b); sn.eval(y); y.dispose(); }, 30).best / 1e6;
 
-/** A step that goes on from its own state. */
+/** A step that continues from its own state. */
 const stepper = (loss, optimizer, { params, state: own }, inputs, options) => {
   const step = sn.trainStep(loss, optimizer, options);
   let state = step.init(params, own && { state: own });
@@ -166,7 +167,7 @@ const compareParts = (name, loss, optimizer, first, inputs, parts) => {
   console.log(`${name}: arena of ${parts} parts ${ratio(cut.arenaBytes, whole.arenaBytes)} of one, ${ratio(cut.arenaBytes - sums, whole.arenaBytes)} without the sums of gradients; time ${ratio(accumulated, steps)} of ${parts} steps`);
 };
 
-/** In turns, the best of each. */
+/** Both take turns; the best of each counts. */
 const compareTorch = async (name, { call }, kinds) => {
   const [torch] = await openVariants(['torch'], {});
   const best = new Array(kinds.length + 1).fill(Infinity);
@@ -179,7 +180,7 @@ const compareTorch = async (name, { call }, kinds) => {
   await closeVariants([torch]);
 };
 
-/** Of the mean cross entropy; of a module with a state in training, with its next one. */
+/** The mean cross entropy. For a module with a state, it also returns the next state. */
 const lossOf = (module) => {
   const entropy = (logits, y) => sn.softmaxCrossEntropy(logits, y).mean();
   if (!module.hasState) return (params, x, y) => entropy(module.apply(params, x), y);

@@ -1,6 +1,6 @@
-// onnx-models.mjs - ONNX files with random weights at published sizes, in the form in which exporters write them: a sentence
-// encoder of MiniLM-L6's size, float32 or with products of 8 bits as dynamic quantisation makes them, MobileNetV2, and layers of
-// a language model of 4 bits in blocks, of the sizes of Qwen2.5-0.5B.
+// onnx-models.mjs - makes ONNX files with random weights at published sizes, in the form in which exporters write them: a
+// sentence encoder of MiniLM-L6's size, in float32 or with 8-bit products as dynamic quantisation makes them; MobileNetV2; and
+// layers of a language model with 4-bit weights in blocks, of the sizes of Qwen2.5-0.5B.
 import { attribute, field, float, graph, message, node, value } from '../tests/onnx/write.mjs';
 
 const FLOAT = 1;
@@ -16,7 +16,7 @@ const uniform = () => {
   return state / 2 ** 31;
 };
 
-/** A file being written: nodes as bytes, weights beside them, since a file has millions of them. */
+/** A file being written: nodes as bytes, and weights separately, since a file has millions of numbers. */
 class File {
   nodes = [];
   weights = [];
@@ -42,13 +42,13 @@ class File {
     return this.weight(name, INT64, [sizes.length], BigInt64Array.from(sizes, BigInt));
   }
 
-  /** A node with one output, which it returns. */
+  /** Adds a node with one output, and returns the output's name. */
   add(type, inputs, attributes = {}, output = `${type}_${this.#count++}`) {
     this.nodes.push(node(type, inputs, [output], ...Object.entries(attributes).map(([name, given]) => attribute(name, given))));
     return output;
   }
 
-  /** x times a matrix of 4 bits in blocks of 32, of onnxruntime's domain. */
+  /** x times a 4-bit matrix in blocks of 32, by the op of onnxruntime's domain. */
   product(name, x, from, to, accuracy) {
     const blocks = from / 32;
     const codes = this.weight(`${name}.codes`, UINT8, [to, blocks, 16], Uint8Array.from({ length: to * blocks * 16 }, () => 128 + 127 * uniform()));
@@ -72,7 +72,7 @@ class File {
   }
 }
 
-/** What stands before a field of so many bytes. */
+/** The bytes before a field of this length. */
 const lengthOf = (number, length) => {
   const out = [number * 8 + 2];
   for (; length > 127; length = Math.floor(length / 128)) out.push((length % 128) + 128);
@@ -91,7 +91,7 @@ const layerNorm = (f, name, x, width) => {
 
 const gelu = (f, x) => f.add('Mul', [f.add('Mul', [x, f.add('Add', [f.add('Erf', [f.add('Div', [x, 'root'])]), 'one'])]), 'half']);
 
-/** x by a matrix, plus a bias: by numbers of 8 bits whose scale follows from x, or as it is. */
+/** x times a matrix, plus a bias: with 8-bit numbers whose scale follows from x, or in float32. */
 const linear = (f, name, x, from, to, isSmall, quantised) => {
   const bias = f.random(`${name}.bias`, [to], 0.1);
   if (!isSmall) return f.add('Add', [f.add('MatMul', [x, f.random(`${name}.weight`, [from, to], (3 / from) ** 0.5)]), bias]);
@@ -148,10 +148,10 @@ export function encoder({ isSmall = false, sequence }) {
   return f.finish(ids, [value('last_hidden_state', FLOAT, ['batch', 'sequence', width])]);
 }
 
-/** Of a stage: how many times wider inside, channels, blocks, stride of the first. */
+/** For each stage: the expansion factor, channels, blocks, and the stride of the first block. */
 const STAGES = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]];
 
-/** A convolution with the batch's norm folded into it, and a clip to 0..6 behind it. */
+/** A convolution with batch norm folded into it, followed by a clip to 0..6. */
 const conv = (f, name, x, [from, to], size, { stride = 1, group = 1, isLinear = false } = {}) => {
   const pad = (size - 1) / 2;
   const w = f.random(`${name}.weight`, [to, from / group, size, size], (6 / ((from / group) * size * size)) ** 0.5);
@@ -183,12 +183,12 @@ export function mobileNet() {
   return f.finish([value('image', FLOAT, ['batch', 3, 224, 224])], [value('logits', FLOAT, ['batch', 1000])]);
 }
 
-/** Numbers of a token. */
+/** The numbers of a token's vector. */
 export const WIDTH = 896;
 const INNER = 4864;
 const LAYERS = 4;
 
-/** The dense halves of transformer blocks. accuracy: accuracy_level of their products; 4 lets x be quantised. */
+/** The dense halves of transformer blocks. accuracy: accuracy_level of their products; 4 allows x to be quantised. */
 export function fourBits(accuracy) {
   const f = new File();
   let x = 'x';

@@ -20,7 +20,7 @@ const image = (batch) => ({ image: { type: 'float32', shape: [batch, 3, 224, 224
 
 const tokens = (rows) => ({ x: { type: 'float32', shape: [rows, WIDTH], elements: Float32Array.from({ length: rows * WIDTH }, (_, i) => Math.sin(i * 0.37)) } });
 
-/** asked: how many times as fast as the peer. */
+/** asked: the goal, as a multiple of the peer's speed. */
 export const ROWS = [
   { name: 'encoder float32, a sentence', asked: 1.5, file: () => encoder({ sequence: 32 }), inputs: sentences(1) },
   { name: 'encoder float32, 64 sentences', asked: 1.3, file: () => encoder({ sequence: 32 }), inputs: sentences(64) },
@@ -112,10 +112,10 @@ const BATCH = 10;
 const EPOCHS = 10;
 const CLASSES = 4;
 
-/** Images of classes that differ in their stripes. */
+/** Images whose classes differ in their stripes. */
 const stripes = (image, label) => Float32Array.from({ length: 3 * 224 * 224 }, (_, i) => Math.sin((i % 224) * 0.05 * (label + 1) + image) + 0.3 * Math.sin(i * 12.9898 * (image + 1)));
 
-/** Seconds of what is computed once, of the first step and of all of them; the loss before and behind them. */
+/** The seconds of the part that is computed once, of the first step and of all steps; and the loss before and after them. */
 export const finetune = async () => {
   const bytes = mobileNet();
   const begin = performance.now();

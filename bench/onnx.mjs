@@ -1,6 +1,6 @@
-// onnx.mjs [NAMES] - ONNX files at published sizes in sinter/onnx and in onnxruntime-web, on two threads, in turns: in Node, or with
-// --page in a worker of Chromium. NAMES choose rows by a part of their names; --profile lists the kernels of a call;
-// --finetune trains the last two blocks of a MobileNetV2 on 100 images instead; ROUNDS=N turns.
+// onnx.mjs [NAMES] - ONNX files at published sizes in sinter/onnx and in onnxruntime-web, on two threads, in turns: in Node, or
+// with --page in a worker of Chromium. NAMES select rows by a part of their names; --profile lists the kernels of a call;
+// --finetune instead trains the last two blocks of a MobileNetV2 on 100 images; ROUNDS=N sets the number of turns.
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';

@@ -23,7 +23,7 @@ const PROFILED_CALLS = 2000;
 const ROUND_MS = 8;
 const REFERENCE = 'numpy';
 
-/** Milliseconds per call, or of its kernels alone; one sample or more. */
+/** The milliseconds per call, or of its kernels alone; one sample or more. */
 const sample = async (variant, text, size) => {
   if (variant.limit === 'fma' || size >= CALLED) return (await variant.ask(`time ${ROUND_MS} ${text}`)).ms;
   const { kernels } = await variant.ask(`profile ${PROFILED_CALLS} ${text}`);

@@ -1,8 +1,9 @@
-// processes.mjs [--rounds N] [--only TEXT] [--ranks 1,2,4] - steps of sinter-train by several processes of one thread each, in turns: how
-// many a second they do together, what each holds of the state, and how much of the exchange is hidden behind work on a network that is
-// made slow. The batch in blocks, with the state whole and split; and modules of sinter/parallel. Builds nothing:
-// node scripts/build.mjs native-mpi js comes first.
-// Where other programs share the cores, ratios are those of what the system gives to one process and to several.
+// processes.mjs [--rounds N] [--only TEXT] [--ranks 1,2,4] - steps of sinter-train by several processes of one thread each, in
+// turns: their steps per second together, the state that each holds, and the share of the exchange that is hidden behind work
+// on an artificially slow network. It measures data parallelism, with the state whole and split, and modules of
+// sinter/parallel. It builds nothing: node scripts/build.mjs native-mpi js comes first.
+//
+// If other programs share the cores, the ratios are those of what the system gives to one process and to several.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -27,15 +28,15 @@ const mlp = () => nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 1
 
 const WIDTH = 512;
 const feed = (hidden) => nn.sequential(nn.linear(WIDTH, hidden), nn.gelu(), nn.linear(hidden, WIDTH));
-/** Four blocks 512-2048-512; each(): one of them. */
+/** Four blocks 512-2048-512; each(): makes one of them. */
 const blocks = (each) => nn.sequential(...Array.from({ length: 4 }, each), nn.linear(WIDTH, 10));
 const residual = (inner) => nn.residual(nn.layerNorm(WIDTH), inner);
 const plain = () => blocks(() => residual(feed(4 * WIDTH)));
 const sideBySide = () => blocks(() => residual(tensorParallel(BLOCKS, feed(4 * WIDTH / BLOCKS))));
 const inLine = () => nn.sequential(pipelineParallel(BLOCKS, residual(feed(4 * WIDTH)), { parts: 8 }), nn.linear(WIDTH, 10));
 
-/** slow: microseconds of a message and megabytes a second that SINTER_TRAIN_NETWORK plays. shared: the module that processes share, in
- *  place of the batch. */
+/** slow: the latency in microseconds and the megabytes per second that SINTER_TRAIN_NETWORK simulates. shared: the module
+ *  that the processes divide, instead of the batch. */
 const MODELS = [
   { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 200, slow: '200 20' },
   { name: 'MLP 784-256-128-10, batch 512', module: mlp(), image: [784], batch: 512, steps: 150, slow: '200 200' },
@@ -64,7 +65,7 @@ const written = ({ name, image, batch, steps }, kind, module, options) => {
   return [file, '--data', at('.x.npy'), '--labels', at('.y.npy'), '--steps', String(steps), '--threads', '1'];
 };
 
-/** Steps a second; of the exchange: seconds, and the share behind work. */
+/** Steps per second; and of the exchange the seconds, and the share that is hidden behind work. */
 const train = (ranks, args, env = {}) => {
   const mpi = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--quiet', '-n', String(ranks), TOOL];
   const { status, stdout, stderr } = spawnSync('mpirun', [...mpi, ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
@@ -89,7 +90,7 @@ for (const model of MODELS.filter(({ name }) => name.includes(values.only))) {
     ...several.map((ranks) => ({ name: `${ranks}, network of ${model.slow.replace(' ', ' us, ')} MB/s`, run: (env) => train(ranks, shared, { ...env, SINTER_TRAIN_NETWORK: model.slow }) })),
   ];
   const made = variants.map(() => []);
-  for (const { run } of variants) run({ SINTER_CC_WAIT: '1' }); // the code of all is compiled and kept before one is timed
+  for (const { run } of variants) run({ SINTER_CC_WAIT: '1' }); // compiles and caches all code before any variant is timed
   for (let i = 0; i < rounds; i++) variants.forEach(({ run }, k) => made[k].push(run()));
   const of = (k, what) => median(made[k].map((one) => one[what]));
   const alone = made[1];

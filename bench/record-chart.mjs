@@ -1,10 +1,11 @@
-// record-chart.mjs - the chart of docs/bench.md and of the README: how many times as long others take, in a page and natively.
+// record-chart.mjs - draws the chart of docs/bench.md and of the README: how many times as long other libraries take, in a page
+// and natively.
 
-/** Of each kind of work one row: the first in the list that has a goal. Names begin with the kind. */
+/** One row for each kind of work: the first in the list that has a goal. Names begin with the kind. */
 const kindOf = (name) => name.replace(/ [\d(].*$/, '').replace(/, \d+$/, '').replace(/ \d.*$/, '');
 const firstOfKind = (rows) => rows.filter(({ name }, i) => rows.findIndex((other) => kindOf(other.name) === kindOf(name)) === i);
 
-/** Small calls tell of the cost of a call, not of a kernel: they are in the table. */
+/** Small calls show the cost of a call, not of a kernel; they are only in the table. */
 const isLarge = ({ name }) => !/ 1K| 100K| 99,225|eager/.test(name);
 
 export const barsOf = ({ workloads, page }) => ({
@@ -23,7 +24,7 @@ const PARTS = [
   { of: 'native', title: 'Natively: PyTorch', left: WIDTH / 2 + LABELS - 24 },
 ];
 
-/** Bars from 1 to the ratio, on a logarithmic axis: to the right Sinter is faster. */
+/** Bars from 1 to the ratio, on a logarithmic axis; a bar to the right means that Sinter is faster. */
 const seriesOf = (bars, i) => ({
   type: 'custom', xAxisIndex: i, yAxisIndex: i, animation: false,
   data: bars.map(({ ratio }, at) => [ratio, at]),

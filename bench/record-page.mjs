@@ -1,4 +1,4 @@
-// record-page.mjs - the committed figures of bench/bench.json as a page: docs/bench.md.
+// record-page.mjs - writes the committed figures of bench/bench.json as a page: docs/bench.md.
 
 const LIBRARIES = { sinter: 'Sinter', tfjs: 'TensorFlow.js', ort: 'onnxruntime-web', jax: 'jax-js' };
 const BUILDS = { native: 'native', 'native-cc': 'compiled', page: 'Chromium', wasm: 'Node', wasm1: 'one thread', torch: 'PyTorch', numpy: 'NumPy' };

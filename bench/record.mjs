@@ -1,6 +1,7 @@
-// record.mjs [--render | --quick] - the last step of npm run bench -- --write: puts the figures of build/bench.json and build/peers.json,
-// with the machine and the date, into bench/bench.json, which is committed, and writes docs/bench.md, docs/bench.svg and the chart in the README of it.
-// --render: only writes those again; --quick: those runs were smoke runs. tests/metrics compares them with what the committed figures yield.
+// record.mjs [--render | --quick] - the last step of npm run bench -- --write: puts the figures of build/bench.json and
+// build/peers.json, with the machine and the date, into bench/bench.json, which is committed. From it, it writes docs/bench.md,
+// docs/bench.svg and the chart in the README. --render: only writes these again. --quick: marks the runs as smoke runs.
+// tests/metrics compares these files with what the committed figures yield.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
@@ -18,7 +19,7 @@ const CHART = '![How many times as long other libraries take: in a page the best
 const rounded = (x) => (Number.isFinite(x) ? Number(x.toPrecision(DIGITS)) : null);
 const read = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-/** What a command says of its version; null where it is not there. */
+/** The version that a command reports; null if it is not installed. */
 const versionOf = (command, ...args) => {
   try {
     return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim().split('\n')[0];
@@ -39,7 +40,7 @@ const machine = () => ({
   numpy: versionOf('/usr/bin/python3', '-c', 'import numpy; print(numpy.__version__)'),
 });
 
-/** Of each variant the times of a workload; of each foreign one how many times as long it takes as the best native build. */
+/** The times of a workload: of each variant of Sinter, and of each foreign one as a multiple of the best native build. */
 const nativeRow = ({ name, flops = 0, bytes = 0, results }) => {
   const there = [...OURS, ...FOREIGN].filter((variant) => results[variant]);
   const best = Math.min(...['native', 'native-cc'].filter((variant) => results[variant]).map((variant) => results[variant].medianMs));
@@ -48,7 +49,7 @@ const nativeRow = ({ name, flops = 0, bytes = 0, results }) => {
     ms: Object.fromEntries(there.map((variant) => [variant, rounded(results[variant].medianMs)])),
     minMs: Object.fromEntries(there.map((variant) => [variant, rounded(results[variant].minMs)])),
     ratios: Object.fromEntries(FOREIGN.filter((variant) => results[variant]).map((variant) => [variant, rounded(results[variant].medianMs / best)])),
-    /** WebAssembly in a page, against the same. */
+    /** WebAssembly in a page, relative to the same. */
     page: results.page ? rounded(results.page.medianMs / best) : null,
   };
 };
@@ -59,7 +60,7 @@ const pageRow = ({ case: name, times, ratio, ratioOfMinima, asked = null, askedM
   ratio: rounded(ratio), ratioOfMinima: rounded(ratioOfMinima), asked, askedMs, wrong, failed: Object.keys(failed),
 });
 
-/** The figures of the last runs, as they are committed. */
+/** The figures of the last runs, in the form that is committed. */
 const collected = (quick) => {
   for (const path of ['build/bench.json', 'build/peers.json']) if (!existsSync(join(root, path))) throw new Stop(`${path} is missing: npm run bench -- --write makes it`);
   const { variants, peaks, rows, firstResultMs } = read('build/bench.json');
@@ -77,10 +78,10 @@ const collected = (quick) => {
   };
 };
 
-/** The README, with the chart between its marks; without it if the figures are of a smoke run. */
+/** The README with the chart between its marks; without the chart if the figures are of a smoke run. */
 const readmeWith = ({ quick }) => readFileSync(join(root, 'README.md'), 'utf8').replace(/(<!-- times -->\n)[^]*(<!-- \/times -->)/, (_, begin, end) => `${begin}${quick ? '' : CHART}${end}`);
 
-/** The files that the committed figures yield, by their paths. */
+/** The files that the committed figures yield, by path. */
 export const rendered = async () => {
   const figures = read(FIGURES);
   return { 'docs/bench.md': pageOf(figures), 'docs/bench.svg': await chartOf(figures), 'README.md': readmeWith(figures) };

@@ -23,7 +23,7 @@ export const table = (rows) => {
     .join('  ').trimEnd()).join('\n');
 };
 
-/** The most that a variant could reach, on one core or on all. */
+/** The peak that limits a variant, on one core or on all. */
 const limits = (variant, peaks) => peaks[variant.threads > 1 ? 'all' : 'one'];
 
 /** The figures of one workload on one variant. */

@@ -1,10 +1,11 @@
 // resnet.mjs - ResNet-8 (He et al. 2015) made of a package's layers, for bench/networks.mjs and js/test/resnet.test.mjs:
 // pictures (n, h, w, 3) to 10 classes through 16, 32 and 64 channels.
 
-/** Of a window, on both sides of each axis. */
+/** The padding of a window, on both sides of each axis. */
 const PADDING = { 1: 'valid', 3: [[1, 1], [1, 1]] };
 
-/** Two 3 x 3 convolutions beside a way past them; more channels come with half the side, and a convolution of 1 x 1 past. */
+/** Two 3 x 3 convolutions with a skip connection. If there are more channels, the side is halved, and the skip is a 1 x 1
+ *  convolution. */
 const block = ({ nn, random }, from, to) => {
   const conv = (inputs, size, strides) => nn.conv2d(inputs, to, size, { strides, padding: PADDING[size], bias: false });
   const main = (strides) => nn.sequential(conv(from, 3, strides), nn.batchNorm(to), nn.relu(), conv(to, 3, 1), nn.batchNorm(to));

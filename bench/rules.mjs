@@ -1,12 +1,12 @@
-// rules.mjs - logic programs: the ancestors in a genealogy and the ways in a random graph to their fixed points, each
-// compared with a plain set program. Prints the first call, which compiles, and the best of several.
+// rules.mjs - logic programs: the ancestors in a genealogy and the reachable pairs of a random graph, computed to their fixed
+// points and compared with a plain program on sets. Prints the first call, which compiles, and the best of several.
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
 import { closureProgram, genealogy, randomGraph } from './logic-cases.mjs';
 
 const RUNS = 10;
 
-/** The closure by sets, a round after the other: the facts, and the rounds that derive something new. */
+/** The closure by sets, round by round: the facts, and the number of rounds that derive something new. */
 const closureBySets = (pairs) => {
   const [known, next] = [new Map(), new Map()];
   for (let i = 0; i < pairs.length; i += 2) next.set(pairs[i], (next.get(pairs[i]) ?? new Set()).add(pairs[i + 1]));

@@ -128,7 +128,7 @@ const withFigures = (variants, chosen, { peaks, samples }) => chosen.map((worklo
   return { ...workload, results };
 });
 
-/** Processes that were running in the last minute, as the system counts them. */
+/** Prints the average number of running processes in the last minute, as the system counts them. */
 const showLoad = () => {
   const [load] = loadavg();
   if (load > BUSY_LOAD) console.log(`the machine is busy (load ${load.toFixed(1)}): compare the minima`);

@@ -1,15 +1,17 @@
-// scale.mjs [--docs FILE] - how long a data-parallel step of sinter-train takes on 1 to 1,024 processes: a model in closed form, and
-// a simulation of the schedule that collectives_mpi.c follows, bucket by bucket, which checks it. Writes the tables of docs/scale.md.
+// scale.mjs [--docs FILE] - predicts how long a data-parallel step of sinter-train takes on 1 to 1,024 processes: by a model in
+// closed form, and by a simulation of the schedule that collectives_mpi.c follows, bucket by bucket, which checks the model.
+// Writes the tables of docs/scale.md.
 //
-// Every process computes the same share: a GPT of WORKLOADS' sizes, one batch of its row for each process. Gradients come from the last
-// layer to the first, gather in buckets, and one thread exchanges one bucket after the other; the update waits for all.
+// Every process does the same work: a GPT of one of the sizes in GPTS, with one batch of that row for each process. Gradients
+// come from the last layer to the first and gather in buckets. One thread exchanges the buckets one after the other; the update
+// waits for all of them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-/** Bytes of a bucket, of so many in a step: as collectives_next_step of tools/train/collectives_mpi.c. */
+/** The bytes of a bucket if a step has `bytes`: the same as collectives_next_step of tools/train/collectives_mpi.c. */
 const bucketOf = (bytes, ranks) => Math.max(8 * 1024 * ranks, Math.min(2 ** 20, bytes / 16));
 
-/** width, blocks, context, sequences; ms: of a step here, on 2 threads of a 2-core AVX-512 server. */
+/** Width, blocks, context, sequences. ms: the measured time of a step, on 2 threads of a 2-core AVX-512 server. */
 export const GPTS = [
   { name: '353 k', width: 96, layers: 3, context: 64, batch: 16, ms: 41 },
   { name: '820 k', width: 128, layers: 4, context: 96, batch: 16, ms: 132 },
@@ -17,33 +19,35 @@ export const GPTS = [
   { name: '124 M', width: 768, layers: 12, context: 1024, batch: 4, letters: 50257 },
 ];
 
-/** cores of a process, seconds for a message, bytes a second of a process's link. */
+/** The cores of a process, the seconds of a message, and the bytes per second of a process's link. */
 export const MACHINES = [
   { name: '2 cores, 10 Gb/s Ethernet', cores: 2, latency: 30e-6, bandwidth: 1.1e9 },
   { name: '16 cores, 25 Gb/s Ethernet', cores: 16, latency: 20e-6, bandwidth: 2.8e9 },
   { name: '64 cores, 200 Gb/s InfiniBand', cores: 64, latency: 2e-6, bandwidth: 23e9 },
 ];
 
-/** Parameters of each layer, in the order in which their gradients come: head, blocks from the last, tables. */
+/** The parameters of each layer, in the order in which their gradients come: head, blocks from the last to the first,
+ *  tables. */
 const layersOf = ({ width: d, layers, context, letters = 65 }) => [letters * d, ...Array(layers).fill(12 * d * d + 13 * d), (letters + context) * d];
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
-/** Multiply-adds count as two: 6 for each parameter and token, and the two products of attention, forward and backward. */
+/** Multiply-adds count as two operations: 6 for each parameter and token, and the two products of attention, forward and
+ *  backward. */
 export const flopsOf = (gpt) => {
   const tokens = gpt.batch * gpt.context;
   return tokens * (6 * sum(layersOf(gpt)) + 12 * gpt.layers * gpt.context * gpt.width);
 };
 
-/** Of a core, from the steps that were measured. */
+/** The rate of a core, from the measured steps. */
 const measured = GPTS.filter(({ ms }) => ms).map((gpt) => flopsOf(gpt) / (gpt.ms * 1e-3) / 2);
 export const FLOPS_PER_CORE = sum(measured) / measured.length;
-/** What cores of a process are worth together: 5 % of a step is work of one. */
+/** The speed of several cores as a multiple of one: 5 % of a step is serial. */
 const worth = (cores) => 1 / (0.05 + 0.95 / cores);
 
-/** A bucket of so many bytes: two rounds, all to all and back, of R - 1 messages each. */
+/** The time to exchange a bucket: two rounds, all to all and back, of R - 1 messages each. */
 export const exchangeSeconds = ({ latency, bandwidth }, ranks, bytes) => (ranks === 1 ? 0 : 2 * (ranks - 1) * (latency + bytes / ranks / bandwidth));
 
-/** When each layer's gradient is there, from the beginning of the step: the backward pass takes two thirds of it. */
+/** When each layer's gradient is complete, from the beginning of the step. The backward pass takes two thirds of the step. */
 const schedule = (gpt, seconds) => {
   const layers = layersOf(gpt);
   let at = seconds / 3;
@@ -53,7 +57,7 @@ const schedule = (gpt, seconds) => {
   });
 };
 
-/** The schedule, played: seconds of the step, and of its exchanges. */
+/** Simulates the schedule: the seconds of the step, and of its exchanges. */
 export const simulate = (gpt, machine, ranks) => {
   const seconds = flopsOf(gpt) / (FLOPS_PER_CORE * worth(machine.cores));
   const most = bucketOf(4 * sum(layersOf(gpt)), ranks);
@@ -72,8 +76,8 @@ export const simulate = (gpt, machine, ranks) => {
   return { seconds: Math.max(seconds, free), compute: seconds, busy };
 };
 
-/** The same in closed form, between two bounds: only the last bucket is exposed, or where the network is the slower, all but what goes on
- *  before the first bucket; and nothing at all is hidden. */
+/** The same in closed form, as two bounds. Lower bound: only the exchange of the last bucket is exposed, or, if the network is
+ *  slower, all exchanges follow the first bucket without a gap. Upper bound: nothing is hidden. */
 export const model = (gpt, machine, ranks) => {
   const { compute, busy } = simulate(gpt, machine, ranks);
   const layers = schedule(gpt, compute);
@@ -109,7 +113,7 @@ export const tables = () => MACHINES.map((machine) => [
   '',
 ].join('\n')).join('\n');
 
-/** The model's bounds hold for what is simulated. */
+/** Checks that the simulated times lie between the model's bounds. */
 export const check = () => {
   for (const gpt of GPTS)
     for (const machine of MACHINES)

@@ -24,8 +24,8 @@ export const EXPECTED = {
   tankTemp: 0.12758713519148412,
 };
 
-/** The loss, of scalars that have the methods add, sub, mul, div, neg and abs: five each of tube, slab, quanta
- *  and tank, and the slab's first temperature. */
+/** The loss, on scalars that have the methods add, sub, mul, div, neg and abs: five each for tube, slab, quanta and tank,
+ *  and the slab's first temperature. */
 export const lossOf = ([t, s, q, k], start) => {
   const dt = 0.1;
   const heat = (temp, power) =>
@@ -45,7 +45,7 @@ export const lossOf = ([t, s, q, k], start) => {
   return floor.sub(27.344767).abs();
 };
 
-/** The same of vectors of five and a scalar. */
+/** The same on vectors of five and a scalar. */
 export const simulate = ({ tube, slab, quanta, tank, start }) => {
   const split = (v) => Array.from({ length: 5 }, (_, i) => v.slice([i], [1]).reshape([]));
   return lossOf([tube, slab, quanta, tank].map(split), start);
@@ -54,7 +54,7 @@ export const simulate = ({ tube, slab, quanta, tank, start }) => {
 export const arguments_ = (dtype) =>
   Object.fromEntries(Object.entries(PARAMETERS).map(([name, value]) => [name, sn.tensor(value, { dtype })]));
 
-/** The relative error of a result of valueAndGrad(simulate): the worst of the values that are known. */
+/** The relative error of a result of valueAndGrad(simulate): the worst among the values that are known. */
 export const worstError = ([loss, g]) => {
   const pairs = [
     [loss.item(), EXPECTED.loss],

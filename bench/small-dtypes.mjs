@@ -1,8 +1,8 @@
 // small-dtypes.mjs - products whose weights are stored in 16 or 8 bits: node bench/small-dtypes.mjs [THREADS]
 //
-// x w.astype('float32') against the same product of float32 weights, called in turns; the ratios of medians are above 1
-// where the small weights are faster. Kept: every call has the same weights, which stay packed. Fresh: two sets of weights
-// alternate, so that each call packs and casts them anew.
+// Compares x w.astype('float32') with the same product of float32 weights, called in turns; ratios of medians above 1 mean that
+// the small weights are faster. Kept: every call has the same weights, which stay packed. Fresh: two sets of weights alternate,
+// so that each call packs and casts them anew.
 import * as sn from 'sinter';
 
 const [threads = '2'] = process.argv.slice(2);

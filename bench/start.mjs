@@ -1,8 +1,8 @@
-// start.mjs [ADDRESS...] - how long pages of web/dist are blocked (tasks above 50 ms are what browsers call long): while they
-// start, with their first paint, and while a tab of the playground is opened for the first time. Some openings of each, in
-// turns: the longest task of each by the clock, and by the processor's time that it took, which says the same on a busy
-// machine. The page is asked by the protocol of the browser: the driver's own way puts a script into it first, whose task is
-// as long as the longest of the page. A page that trains is left alone until it could be started.
+// start.mjs [ADDRESS...] - measures how long pages of web/dist are blocked (browsers call tasks above 50 ms long): while they
+// start, with their first paint, and while a tab of the playground is opened for the first time. Each is opened several times,
+// in turns. The result is the longest task of each by the clock, and by its processor time, which is the same on a busy
+// machine. The page is controlled through the browser's protocol, because the driver first injects a script whose task is as
+// long as the longest of the page. A page that trains is left alone until it could be started.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
@@ -19,7 +19,7 @@ export const TABS = ['models', 'fit', 'logic', 'compiler', 'bench'];
 
 const IS_READY = "!['loading', undefined].includes(document.body?.dataset.phase)";
 
-/** The tasks of the main thread of `page` while `what` goes on, as { wall, cpu } in ms, the longest first. */
+/** The tasks of the main thread of `page` during `what`, as { wall, cpu } in ms, the longest first. */
 export const tasksDuring = async (page, what) => {
   const browser = await page.context().browser().newBrowserCDPSession();
   const events = [];
@@ -51,7 +51,7 @@ const valueOf = async (session, expression) => {
   return result.value;
 };
 
-/** A page of its own, in which `what` is done: it is given the page, a way to evaluate in it, and one to open it. */
+/** A page of its own in which `what` runs. `what` gets the page, a function to evaluate in it, and one to open it. */
 const withPage = async (browser, url, what) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   try {
@@ -67,14 +67,14 @@ const withPage = async (browser, url, what) => {
   }
 };
 
-/** { paint, wall, cpu, allCpu, long } of one opening: ms of the first paint, of the longest task, of all tasks, and how many
- *  were long. */
+/** { paint, wall, cpu, allCpu, long } of one opening: ms of the first paint, of the longest task and of all tasks, and the
+ *  number of long tasks. */
 export const openPage = (browser, url) => withPage(browser, url, async (page, evaluate, open) => {
   const tasks = await tasksDuring(page, open);
   return figuresOf(tasks, await evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"));
 });
 
-/** The same of a tab that is opened for the first time. */
+/** The same for a tab that is opened for the first time. */
 export const openTab = (browser, url, tab) => withPage(browser, url, async (page, evaluate, open) => {
   await open();
   return figuresOf(await tasksDuring(page, async () => {

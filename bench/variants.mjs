@@ -41,7 +41,7 @@ const lineProcess = (name, command, args, env = {}) => {
   };
 };
 
-/** Kernels interpreted in strips, or (env) made by the machine's compiler before their first run. */
+/** Kernels interpreted in strips, or (env) compiled by the machine's compiler before their first run. */
 const native = (name, { deterministic }, env = { SINTER_CC: 'off' }) => lineProcess(name,
   join(root, 'build/native/bench/native/bench_workloads'), ['0', deterministic ? 'deterministic' : 'fast'], env);
 
@@ -81,7 +81,7 @@ const page = async (name, options) => {
   };
 };
 
-/** Milliseconds from init to a first result, each on a page that has loaded nothing yet. */
+/** The milliseconds from init to a first result, each on a page that has loaded nothing yet. */
 export const firstResults = async (count) => {
   const browser = await openBrowser();
   try {
@@ -111,7 +111,7 @@ const VARIANTS = [
     open: (name) => lineProcess(name, PYTHON, ['bench/torch_workloads.py']) },
 ];
 
-/** The foreign variants that the system's Python has. */
+/** The foreign variants that are installed for the system's Python. */
 export const installedForeign = () => VARIANTS.filter(({ name, foreign }) =>
   foreign && spawnSync(PYTHON, ['-c', `import ${name}`]).status === 0).map(({ name }) => name);
 
@@ -121,7 +121,7 @@ export const usualVariants = ours;
 /** Whether a variant answers all commands; the others only measure times. */
 export const isOurs = (name) => ours.includes(name);
 
-/** Starts variants by name; options are those of sn.init that all of them know. */
+/** Starts variants by name; options are options of sn.init that all of them support. */
 export const openVariants = async (names, options) => {
   const opened = [];
   try {

@@ -1,6 +1,6 @@
-// views.mjs [NAME...] - what the views inside of the training cost: the playground trains a program of its gallery, and all
-// views are opened and closed, in turns. A step is timed by the clock of the page, and by the processor's time of the workers,
-// which says the same on a busy machine; the ratios are medians over pairs of neighbours.
+// views.mjs [NAME...] - measures the cost of the views inside of training: the playground trains a program of its gallery, and
+// all views are opened and closed, in turns. A step is timed by the clock of the page, and by the processor time of the
+// workers, which is the same on a busy machine. The ratios are medians over pairs of neighbours.
 import { readFileSync, readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openChromium } from '../tests/browser/browsers.mjs';
@@ -11,11 +11,13 @@ import { median } from './report.mjs';
 const NAMES = ['mlp', 'cnn', 'text'];
 const VIEWS = ['layers', 'confusion', 'rewind', 'runs', 'memory'];
 const PATIENCE_MS = 120_000;
-/** What a change of views sets off - looks at all that is open, which are compiled first - is over after this long. */
+/** The time after which the effects of opening or closing views - a measurement of all that is open, which is compiled first
+ *  - are over. */
 const SETTLE_MS = 3000;
 const TICKS_PER_MS = 0.1;
 
-/** Milliseconds of the processor that the workers of a browser's pages have had so far (/proc counts in ticks of 10 ms). */
+/** The milliseconds of processor time that the workers of a browser's pages have used so far (/proc counts in ticks of 10
+ *  ms). */
 const workersMs = (processes) => processes.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8')))
   .filter((stat) => /\(DedicatedWorker/.test(stat))
   .reduce((ms, stat) => {
@@ -32,7 +34,7 @@ const rendererPids = async (browser) => {
 
 const stepOf = (page) => page.locator('[data-testid=epoch]').evaluate((node) => [Number(node.dataset.step), performance.now()]);
 
-/** One phase: { wall, cpu }, ms of a step. */
+/** One phase: { wall, cpu }, in ms per step. */
 const phase = async (page, pids, ms) => {
   await page.waitForTimeout(SETTLE_MS);
   const [[from, begin], used] = [await stepOf(page), workersMs(pids)];
@@ -48,7 +50,7 @@ const measure = async (browser, url, name, { pairs, ms }) => {
   const toggle = async () => {
     for (const view of VIEWS) await page.click(`[data-testid=inside-${view}]`);
   };
-  await toggle(); // loaded, and what they need is compiled
+  await toggle(); // loads the views and compiles their programs
   await page.click('[data-testid=start]');
   await page.waitForFunction(() => Number(document.querySelector('[data-testid=epoch]').dataset.step) > 30, null, { timeout: PATIENCE_MS });
   await page.waitForTimeout(ms);

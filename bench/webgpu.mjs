@@ -1,9 +1,11 @@
-// webgpu.mjs - what a graphics processor does with Sinter, in Node: node bench/webgpu.mjs [--only TEXT] [--rounds 5] [--ms 40] [--kernels] [--peers]
+// webgpu.mjs - measures Sinter on a graphics processor, in Node: node bench/webgpu.mjs [--only TEXT] [--rounds 5] [--ms 40]
+// [--kernels] [--peers]
 //
-// Rates stand beside what the same adapter reaches in the same run with fused multiply-adds in registers, and with a copy.
-// A time is the median over rounds, each of --ms, of many calls that wait for each other only at their end; "kernels" is that of the kernels
-// alone, by the device's clock, "host" the time until a call has returned. --kernels: each kernel's. --peers: instead,
-// jax-js beside it, on the same adapter, call by call (bench/peers must be installed: node bench/peers/run.mjs --webgpu does that).
+// Rates stand beside those that the same adapter reaches in the same run with fused multiply-adds in registers, and with a
+// copy. A time is the median over rounds, each of --ms, of many calls that are waited for only at the end of the round.
+// "kernels" is the time of the kernels alone, by the device's clock; "host" is the time until a call has returned. --kernels:
+// lists each kernel. --peers: instead compares with jax-js on the same adapter, call by call (bench/peers must be installed:
+// node bench/peers/run.mjs --webgpu does that).
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
 import { create, globals } from 'webgpu';
@@ -24,7 +26,7 @@ const PROFILED = 5;
 const ROUND_MS = Number(given.ms);
 
 Object.assign(globalThis, globals);
-// Clocks that are rounded, as pages have them, are too coarse for a kernel.
+// Rounded clocks, as pages have them, are too coarse for a kernel.
 const gpu = create(['disable-dawn-features=timestamp_quantization']);
 Object.defineProperty(globalThis, 'navigator', { value: { gpu, hardwareConcurrency: 2, userAgent: 'node' }, configurable: true });
 
@@ -34,7 +36,7 @@ const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
 
 const peakDevice = await (await gpu.requestAdapter({ powerPreference: 'high-performance' })).requestDevice();
 
-/** Milliseconds of a dispatch: of many in one pass, less those of a pass of few. */
+/** The milliseconds of a dispatch: the time of many in one pass, less that of a pass with few. */
 const msOf = async (code, buffers, groups, most) => {
   const pipeline = await peakDevice.createComputePipelineAsync({ layout: 'auto', compute: { module: peakDevice.createShaderModule({ code }) } });
   const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
@@ -63,7 +65,7 @@ const msOf = async (code, buffers, groups, most) => {
 
 const storage = (size) => peakDevice.createBuffer({ size, usage: GPUBufferUsage.STORAGE });
 
-/** TFLOP/s of sums in registers, 16 a thread. */
+/** TFLOP/s of fused multiply-adds in registers, 16 sums per thread. */
 const multiplyAdds = async (isSoftware) => {
   const [sums, unrolled, rounds, groups] = [16, 4, isSoftware ? 16 : 2048, isSoftware ? 32 : 8192];
   const each = (text) => Array.from({ length: sums }, (_, i) => text(i)).join(' ');
@@ -78,7 +80,7 @@ const multiplyAdds = async (isSoftware) => {
   return (2 * groups * 256 * sums * unrolled * rounds) / ms / 1e9;
 };
 
-/** GB/s of a copy, bytes read and written. */
+/** GB/s of a copy; bytes read and bytes written both count. */
 const copied = async (isSoftware) => {
   const fours = isSoftware ? 2 ** 18 : 2 ** 23; // 128 MiB, which every device binds
   const code = `@group(0) @binding(0) var<storage, read> source: array<vec4<f32>>;
@@ -102,7 +104,7 @@ console.log(`${device.adapter}: ${peak.tflops.toFixed(2)} TFLOP/s of multiply-ad
 peakDevice.destroy();
 
 const numbers = (shape, seed = 1) => sn.random.uniform(sn.random.key(seed), shape, { minval: -1, maxval: 1 }).to('webgpu');
-/** A case of one function: what is called, and what is given back at the end. */
+/** A case of one function: the call, and what is released at the end. */
 const each = (f, shapes, more) => ({
   open: () => {
     const inputs = shapes.map((shape, i) => numbers(shape, i + 1));
@@ -146,7 +148,7 @@ const cases = [
   ...[...CASES.filter(({ op, batch }) => ['train', 'cnn'].includes(op) && batch !== 100), ...TRANSFORMERS].map(training),
 ].filter(({ name }) => !given.peers && name.includes(given.only));
 
-/** Waits until all that was asked for is over: a value of the last result is read. */
+/** Waits until all submitted work is done, by reading a value of the last result. */
 const isOver = async (y) => {
   const value = y.slice(y.shape.map(() => 0), y.shape.map(() => 1));
   await value.data();
@@ -154,7 +156,7 @@ const isOver = async (y) => {
 };
 const results = (y) => (Array.isArray(y) ? y : [y]);
 
-/** Times of a call: whole, of its kernels, and until it returned. */
+/** The times of a call: total, of its kernels, and until it returned. */
 const timesOf = async (call) => {
   const run = async (count) => {
     let host = 0;
@@ -186,7 +188,7 @@ const timesOf = async (call) => {
   return { ms: median(list.map(({ ms }) => ms)), host: median(list.map(({ host }) => host)), kernels };
 };
 
-/** Kernels of one name together, longest first. */
+/** Kernels with the same name added up, longest first. */
 const longest = (kernels) => {
   const all = new Map();
   for (const { name, ms } of kernels) {

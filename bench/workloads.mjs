@@ -1,7 +1,7 @@
-// workloads.mjs - the list of what npm run bench measures. Every variant knows the kinds; the sizes and
-// what a call computes and moves stand here alone.
+// workloads.mjs - the list of what npm run bench measures. Every variant implements the kinds. Only this file says the sizes,
+// and what a call computes and moves.
 
-/** Products of one training step: forward; backward to the weights and, except for the first layer, to the inputs. */
+/** The products of one training step: forward; backward to the weights and, except for the first layer, to the inputs. */
 const mlpFlops = ([batch, ...widths]) => {
   let flops = 0;
   for (let l = 0; l + 1 < widths.length; l += 1) {
@@ -12,13 +12,13 @@ const mlpFlops = ([batch, ...widths]) => {
 
 const matmulFlops = ([m, k, n]) => 2 * m * k * n;
 
-/** The same for the cnn: 3x3 on 28x28 to 16 channels, on 14x14 to 32, and a linear layer from 7x7. */
+/** The same for the CNN: 3x3 on 28x28 to 16 channels, on 14x14 to 32, and a linear layer from 7x7. */
 const cnnFlops = ([batch]) => batch * (2 * matmulFlops([28 * 28, 9, 16]) +
   3 * matmulFlops([14 * 14, 9 * 16, 32]) + 3 * matmulFlops([1, 7 * 7 * 32, 10]));
 
 const FLOAT = 4;
 
-/** flops: of one call; bytes: the least that it reads and writes. A row shows the rate that limits it. */
+/** flops: the operations of one call; bytes: the least that it reads and writes. A row shows the rate that limits it. */
 const KINDS = {
   mlp: { flops: mlpFlops },
   cnn: { flops: cnnFlops },
@@ -69,7 +69,7 @@ const LIST = [
 export const workloads = LIST.map(([name, kind, ...sizes]) => ({
   name,
   kind,
-  /** As the variants' commands take it. */
+  /** In the form of the variants' commands. */
   text: [kind, ...sizes].join(' '),
   flops: KINDS[kind].flops?.(sizes) ?? 0,
   bytes: KINDS[kind].bytes?.(sizes) ?? 0,
