@@ -1,5 +1,5 @@
-// cases.mjs - what is compared: a name, the op and its sizes, and the goal: how many times as fast as the best
-// of the others Sinter should be, or (askedMs) how long it may take. "fused" is sigmoid(x y + z) x - y^2 / 2.
+// cases.mjs - the cases that are compared: a name, the op and its sizes, and the goal. The goal is how many times as fast
+// as the best other library Sinter should be, or (askedMs) how long it may take. "fused" is sigmoid(x y + z) x - y^2 / 2.
 //
 // Each goal holds for the first shape of its op and for others of the same kind, odd ones too.
 import { EXPECTED, PARAMETERS } from '../simulation.mjs';
@@ -24,14 +24,14 @@ const attention = (heads, tokens, size) => ({
   name: `attention ${heads}x${tokens}x${size}`, op: 'attention', shape: [1, heads, tokens, size],
   flops: 2 * heads * flopsOf(tokens, size, tokens), asked: 1.7,
 });
-/** Forward, and back to the weights; for all layers but the first also back to the input. */
+/** The operations forward and backward to the weights, and, for all layers but the first, backward to the input. */
 const cnnFlops = (batch) =>
   batch * (2 * flopsOf(28 * 28, 9, 16) + 3 * flopsOf(14 * 14, 9 * 16, 32) + 3 * flopsOf(1, 7 * 7 * 32, 10));
 const cnn = (batch) => ({ name: `CNN training step, ${batch}`, op: 'cnn', batch, flops: cnnFlops(batch), asked: 50 });
 const training = (batch, ...widths) =>
   ({ name: `training step ${widths.join('-')}, ${batch}`, op: 'train', widths, batch, asked: 4 });
 
-/** A training step of the transformer of letters: learnt places, blocks with the norm first, GELU, a head of its own. */
+/** A training step of the transformer of letters: learnt positions, pre-norm blocks, GELU, an untied head. */
 const gpt = (width, blocks, heads, context, batch) => ({
   name: `GPT training step ${width}, ${blocks} blocks, ${context}, ${batch}`, op: 'gpt', width, blocks, heads, context, batch,
   flops: 3 * batch * context * (blocks * (24 * width * width + 4 * width * context) + 2 * width * LETTERS),
@@ -62,17 +62,17 @@ export const CASES = [
   { name: 'building simulation', op: 'simulate', askedMs: 0.01 },
 ];
 
-/** Those that only a graphics processor is compared on: the second one is too much for one in software. */
+/** Cases only for graphics processors; the second one is too large for one in software. */
 export const TRANSFORMERS = [gpt(96, 3, 4, 64, 16), gpt(256, 8, 8, 128, 8)];
 
-/** The simulation's parameters as scalars, 20 and the start; and its loss and derivative by the start. */
+/** The simulation's parameters as scalars, 20 and the start; and its loss, and the derivative of the loss by the start. */
 export const simulationData = () => {
   const { start, ...vectors } = PARAMETERS;
   return [...Object.values(vectors).flat(), start];
 };
 export const SIMULATED = [EXPECTED.loss, EXPECTED.start];
 
-/** Operand `which` of a case: its shape, and numbers of a fixed sequence in [-1, 1). */
+/** Operand `which` of a case: its shape, and its numbers, from a fixed sequence in [-1, 1). */
 export const operandShapes = ({ op, shape, sizes, side, channels }) => {
   if (op === 'matmul') return [sizes.slice(0, 2), sizes.slice(1)];
   if (op === 'linear') return [sizes.slice(0, 2), sizes.slice(1), sizes.slice(2)];
@@ -103,11 +103,11 @@ export const permuted = (data, shape, order) => {
     return data[from];
   });
 };
-/** Orders of axes for libraries with channels first: images, filters, and results back. */
+/** The orders of axes for channels-first libraries: of images, of filters, and of results converted back. */
 export const [TO_NCHW, TO_OIHW, TO_NHWC] = [[0, 3, 1, 2], [3, 2, 0, 1], [0, 2, 3, 1]];
 
-/** Images (batch, 28, 28, 1), labels as classes and as distributions; filters, (kh, kw, in, out), of two
- *  convolutions, each with a pool behind it, and the weight of the last layer with rows in the order (h, w, channel). */
+/** Images (batch, 28, 28, 1), and labels as classes and as distributions. Filters (kh, kw, in, out) of two convolutions, each
+ *  followed by a pool. The weight of the last layer, with rows in the order (h, w, channel). */
 export const cnnData = ({ batch }) => {
   const scaled = (shape, seed, factor) => ({ shape, data: numbers(shape, seed).map((x) => x * factor) });
   return {
@@ -121,7 +121,7 @@ export const cnnData = ({ batch }) => {
 /** The learning rate of plain gradient descent. */
 export const CNN_RATE = 1e-3;
 
-/** Images, labels as classes and as distributions, and the layers' first parameters of a training case. */
+/** The images, the labels as classes and as distributions, and the layers' initial parameters of a training case. */
 export const trainingData = ({ widths, batch }) => ({
   images: numbers([batch, widths[0]], 1),
   classes: Int32Array.from({ length: batch }, (_, i) => i % widths.at(-1)),
@@ -135,8 +135,8 @@ export const trainingData = ({ widths, batch }) => ({
   })),
 });
 
-/** Letters and those that follow, and the parameters of a transformer, without biases of its products: { name: { shape, data } }
- *  of each block, and of what stands around them. */
+/** Letters and the letters that follow them; and the parameters of a transformer without biases in its products:
+ *  { name: { shape, data } } for each block, and for the layers around the blocks. */
 export const gptData = ({ width, blocks, context, batch }) => {
   let seed = 1;
   const made = (shape, factor) => ({ shape, data: numbers(shape, seed++).map((x) => x * factor) });

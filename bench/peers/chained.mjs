@@ -1,5 +1,5 @@
-// chained.mjs - the building simulation in terms of another library's functions: { add, sub, mul, div, neg, abs }
-// of that library's values, the second argument of the first four also a number.
+// chained.mjs - the building simulation in terms of another library's functions { add, sub, mul, div, neg, abs }. They take
+// that library's values; the second argument of the first four may also be a number.
 import { lossOf } from '../simulation.mjs';
 
 const VECTORS = 4;

@@ -1,4 +1,4 @@
-// jax-js on its WebAssembly or WebGPU backend: jit, and a wait for the result; on WebGPU until it is read.
+// jax-js on its WebAssembly or WebGPU backend: jit, then a wait for the result; on WebGPU the result is read.
 import { defaultDevice, init, jit, lax, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
 import {
   CNN_RATE, LETTERS, TO_NCHW, TO_NHWC, TO_OIHW, cnnData, gptData, numbers, operandShapes, permuted, simulationData, trainingData,
@@ -20,13 +20,13 @@ const FUNCTIONS = {
   attention: (q, k, v) => nn.dotProductAttention(q, k, v),
 };
 
-/** Where the axes are in another order: the orders of the operands, and of the result back. */
+/** For ops with another order of axes: the orders of the operands, and the one that converts the result back. */
 const SWAP_HEADS = [0, 2, 1, 3];
 const ORDERS = {
   conv: { operands: [TO_NCHW, TO_OIHW], result: TO_NHWC },
   attention: { operands: [SWAP_HEADS, SWAP_HEADS, SWAP_HEADS], result: SWAP_HEADS },
 };
-/** An array of the same numbers, with its axes in this order (undefined: as they are). */
+/** An array of the same numbers, with its axes in this order (undefined: unchanged). */
 const array = (data, shape, order) =>
   (order ? np.array(permuted(data, shape, order), { shape: order.map((axis) => shape[axis]) }) : np.array(data, { shape }));
 
@@ -72,7 +72,7 @@ const cnn = (given) => {
   const { images, distributions, filters, dense } = cnnData(given);
   const { batch } = given;
   const [w1, w2] = filters.map(({ shape, data }) => array(data, shape, TO_OIHW));
-  // Features come out as (channel, h, w), and so have the rows of the last layer.
+  // Features come out in the order (channel, h, w), so the rows of the last layer must have that order, too.
   const rows = permuted(dense.data, [7, 7, 32, 10], [2, 0, 1, 3]);
   let params = [w1, np.zeros([16, 1, 1]), w2, np.zeros([32, 1, 1]), array(rows, dense.shape), np.zeros([10])];
   const x = array(images.data, images.shape, TO_NCHW);
@@ -169,7 +169,7 @@ const gpt = (given) => {
 };
 
 const simulation = () => {
-  // Functions consume their arguments; what is needed again is passed as another reference.
+  // Functions consume their arguments, so a value that is needed again is passed as another reference.
   const again = (x) => (typeof x === 'number' ? x : x.ref);
   const method = (name) => [name, (x, ...others) => x.ref[name](...others.map(again))];
   const ops = Object.fromEntries(['add', 'sub', 'mul', 'div', 'neg'].map(method));

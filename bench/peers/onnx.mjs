@@ -1,4 +1,4 @@
-// onnx.mjs - an ONNX model of one op, written as protocol-buffer fields: what onnxruntime takes.
+// onnx.mjs - an ONNX model of one op, written as protocol-buffer fields, for onnxruntime.
 const text = new TextEncoder();
 
 const varint = (value) => {

@@ -37,7 +37,7 @@ const NODES = {
   ],
 };
 
-/** Where the axes are in another order: the orders of the operands, and of the result back. */
+/** For ops with another order of axes: the orders of the operands, and the one that converts the result back. */
 const ORDERS = { conv: { operands: [TO_NCHW, TO_OIHW], result: TO_NHWC } };
 
 const EXTRA = {

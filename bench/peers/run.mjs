@@ -5,8 +5,8 @@
 //   --optional     if the other libraries are missing, say so and succeed
 //   --quick        a smoke run: nothing is warm, one short round
 //
-// The ratio is the best median of the others whose results are right over Sinter's; the goal stands beside it. For
-// products there are also Sinter's GFLOP/s, by medians, and the share of what fused 128-bit multiply-adds reach on
+// The ratio is the best median of the other libraries with right results over Sinter's; the goal stands beside it. For
+// products there are also Sinter's GFLOP/s, by medians, and their share of what fused 128-bit multiply-adds reach on
 // 2 threads in the same page. build/peers.json holds everything. Exit code 1: Sinter's result is wrong.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -22,7 +22,7 @@ const here = join(root, 'bench/peers');
 const THREADS = 2;
 const PEAK_MS = 500;
 let LIBRARIES = ['sinter', 'tfjs', 'ort', 'jax'];
-/** On WebGPU: of the cases those that are compared, and at least jax-js's speed is asked for. */
+/** The cases that are compared on WebGPU, where the goal is at least the speed of jax-js. */
 const ON_WEBGPU = ['sum', 'tanh 1M', 'softmax', 'layernorm', 'matmul', 'conv', 'attention 8', 'training step'];
 const WEBGPU_ARGS = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
 
@@ -52,7 +52,7 @@ const bundle = async () => {
   });
 };
 
-/** In the page: GFLOP/s of all threads together. */
+/** Runs in the page; returns the GFLOP/s of all threads together. */
 const peakOf = (page) => page.evaluate(async ({ threads, ms: forMs }) => {
   const rates = Array.from({ length: threads }, () => new Promise((resolve) => {
     const worker = new Worker('/build/peers/peak.js', { type: 'module' });
@@ -65,7 +65,7 @@ const peakOf = (page) => page.evaluate(async ({ threads, ms: forMs }) => {
   return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
 }, { threads: THREADS, ms: PEAK_MS });
 
-/** Chromium as the tests start it, with WebGPU where that is asked for. */
+/** Chromium as the tests start it, with WebGPU if requested. */
 const openBrowser = (onWebGpu) => (onWebGpu
   ? chromium.launch({ ...chromiumOptions, args: [...chromiumOptions.args.filter((arg) => arg !== '--disable-gpu'), ...WEBGPU_ARGS] })
   : openChromium());
@@ -99,7 +99,7 @@ const ms = (time) => (time ? time.median.toFixed(time.median < 1 ? 4 : 2) : '-')
 const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : '-').padStart(10);
 const wanted = ({ asked, askedMs }) => (askedMs ? `${askedMs} ms` : asked ? `${asked}x` : '').padStart(9);
 
-/** The best of the others whose results are right, over Sinter. */
+/** The best median of the other libraries with right results, over Sinter's. */
 const ratioOf = ({ times: all, wrong }, figure) => {
   const right = Object.entries(all).filter(([name]) => name !== 'sinter' && !wrong.includes(name));
   return Math.min(...right.map(([, time]) => time[figure])) / all.sinter?.[figure];

@@ -1,4 +1,4 @@
-// serve.mjs - the repository's files, isolated, so that memory can be shared.
+// serve.mjs - serves the repository's files cross-origin isolated, so that memory can be shared.
 import { createServer } from 'node:http';
 import sirv from 'sirv';
 import { root } from '../../scripts/lib/proc.mjs';

@@ -19,7 +19,7 @@ const FUNCTIONS = {
   attention: (q, k, v) => sn.attention(q, k, v),
 };
 
-/** Of jit and trainStep. */
+/** The options of jit and trainStep. */
 let on = { device: 'cpu' };
 
 export const open = async (onWebGpu, options) => {

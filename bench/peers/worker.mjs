@@ -1,5 +1,6 @@
-// worker.mjs - all libraries in one worker of the page, case by case and in turns, so that all of them meet the
-// same machine. In: { cases, libraries, onWebGpu, quick }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
+// worker.mjs - runs all libraries in one worker of the page, case by case and in turns, so that all of them meet the same
+// conditions. In: { cases, libraries, onWebGpu, quick }. Out, a message per case:
+// { case, times: { library: { median, min } }, wrong, failed }.
 import { SIMULATED } from './cases.mjs';
 import * as jax from './jax.mjs';
 import * as ort from './ort.mjs';
@@ -7,17 +8,17 @@ import * as sinter from './sinter.mjs';
 import * as tfjs from './tfjs.mjs';
 
 const LIBRARIES = { sinter, tfjs, ort, jax };
-const WARM_MS = 2500; // engines compile hot code late, and one library behind the other
+const WARM_MS = 2500; // engines compile hot code late, and one library after the other
 const ROUNDS = 9;
 const ROUND_MS = 60;
-/** Calls that take so long need fewer rounds: noise is short. */
+/** Calls that take this long need fewer rounds, because noise is short. */
 const SLOW_MS = 500;
 const SLOW_ROUNDS = 3;
 const BATCH_MS = 0.05;
-/** Of a smoke run. */
+/** The limits of a smoke run. */
 const QUICK = { warmMs: 100, most: 1 };
 const USUAL = { warmMs: WARM_MS, most: ROUNDS };
-const REFERENCES = ['ort', 'tfjs', 'jax']; // the first of them that has a result is believed
+const REFERENCES = ['ort', 'tfjs', 'jax']; // the first of them that has a result is the reference
 const TOLERANCE = 2e-3; // relative to the largest value
 
 /** Milliseconds per call during `ms`; the clock is read once per `batch` calls. */
@@ -41,7 +42,7 @@ const differs = (got, expected) => {
   return got.length !== expected.length || got.some((x, i) => !(Math.abs(x - expected[i]) <= TOLERANCE * scale));
 };
 
-/** Every library, ready for the case and warm, with its result: { name, call, release, batch, result, times }. */
+/** All libraries, prepared for the case and warmed up, with their results: { name, call, release, batch, result, times }. */
 const prepareAll = async (given, open, failed, { warmMs, most }) => {
   const prepared = [];
   for (const [name, library] of Object.entries(open)) {

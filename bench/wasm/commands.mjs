@@ -30,8 +30,8 @@ const warmUp = (text) => {
   callsPerSample.set(text, Math.floor((SAMPLE_MS * calls) / spent) + 1);
 };
 
-/** A new workload that has run a little. It is always a new one: a network that has learnt its batch by heart
- *  has gradients of 0, and Adam's means decay to subnormal numbers, which are far slower. */
+/** A new workload that has run for some calls. It is never reused, because a network that has learnt its batch by heart has
+ *  gradients of 0, and then Adam's means decay to subnormal numbers, which are far slower. */
 const fresh = (text) => {
   warmUp(text);
   const workload = make(text);

@@ -128,7 +128,7 @@ const operand = (which, n, { name, dtype, lo, hi }) => {
   return sn.tensor(new Typed(n).map((_, i) => value(i)), { dtype: type });
 };
 
-/** The words behind a row's number and the size come from the command "ops". */
+/** The words after a row's number and the size come from the command "ops". */
 const op = (_number, n, name, arity, dtype, lo, hi) => {
   const f = sn[name.replace(/_(.)/g, (_match, letter) => letter.toUpperCase())];
   const inputs = Array.from({ length: arity }, (_, i) => operand(i, n, { name, dtype, lo, hi }));
