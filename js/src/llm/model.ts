@@ -32,7 +32,7 @@ export interface LoadOptions extends io.ReadOptions {
 }
 
 export interface ChatOptions extends GenerateOptions {
-  /** Renders the file's template: the class Template of @huggingface/jinja, or your own function of { messages, ... }. */
+  /** Renders the file's template: the class Template of `@huggingface/jinja`, or your own function of { messages, ... }. */
   template: ChatTemplate;
 }
 
