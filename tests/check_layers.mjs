@@ -49,6 +49,21 @@ const sources = filesOf(SRC, /\.(c|h|def|inc)$/).map((file) => ({
   text: readFileSync(file, 'utf8'),
 }));
 
+/** Codes of js/src/errors.ts that have a class of their own, by which programs catch them. */
+const codesWithClass = (errors) => [...errors.matchAll(/^    super\('(\w+)'/gm)].map(([, code]) => code);
+
+const madeWithoutClass = (text, codes) =>
+  [...text.matchAll(/new (?:\w+\.)?SinterError\(\s*'(\w+)'/g)].map(([, code]) => code).filter((code) => codes.includes(code));
+
+test('an error whose code has a class is made by that class', () => {
+  const codes = codesWithClass(readFileSync(join(ROOT, 'js/src/errors.ts'), 'utf8'));
+  assert.deepEqual(codes, ['shape', 'dtype', 'memory', 'disposed', 'unsupported', 'worker']);
+  assert.deepEqual(madeWithoutClass("throw new sn.SinterError('memory', op)", codes), ['memory']);
+  const wrong = [...filesOf(join(ROOT, 'js/src'), /\.ts$/), ...filesOf(join(ROOT, 'web/src'), /\.ts$/)].flatMap((file) =>
+    madeWithoutClass(readFileSync(file, 'utf8'), codes).map((code) => `${relative(ROOT, file)}: ${code}`));
+  assert.deepEqual(wrong, []);
+});
+
 test('includes follow the layers', () => {
   const wrong = sources.flatMap(({ path, text }) => violations(path, text).map((to) => `${path} includes ${to}`));
   assert.deepEqual(wrong, []);

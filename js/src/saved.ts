@@ -4,7 +4,7 @@
 // What is loaded is not trusted: the trees must be trees, and have as many tensors as the program. All shapes and dtypes
 // come from the core's part of the bytes.
 
-import { SinterError } from './errors.js';
+import { SinterError, UnsupportedError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
 import { Program, type LoadedProgram } from './program.js';
 import { loadTree, saveTree } from './savedtree.js';
@@ -98,7 +98,7 @@ export function load<A extends readonly unknown[] = unknown[], R = unknown>(byte
 
   const call = (...args: A): R => {
     if (isTracing())
-      throw new SinterError('unsupported', 'load', 'a loaded function cannot be part of another one that is traced');
+      throw new UnsupportedError('load', 'a loaded function cannot be part of another one that is traced');
     const { tensors, shape } = flatten(args, 'load');
     if (shapeKey(shape) !== structure)
       throw new SinterError('argument', 'load', 'the arguments differ in structure or static values from the saved ones');

@@ -4,7 +4,7 @@
 // As in saved.ts nothing that is loaded is trusted: trees must be trees, with as many tensors as the program has.
 
 import { asTensor } from './apply.js';
-import { SinterError } from './errors.js';
+import { SinterError, UnsupportedError } from './errors.js';
 import type { MadeProgram } from './jit.js';
 import type { PrecisionReport } from './optim/masters.js';
 import type { Precision } from './precision.js';
@@ -126,7 +126,7 @@ export function importStep<P = unknown, B extends readonly unknown[] = unknown[]
     return { state: rebuild(trees.state, next) as TrainState<P, S>, loss: loss!, aux: rebuild(trees.aux, aux) as A };
   };
   const step = (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A> => {
-    if (isTracing()) throw new SinterError('unsupported', op, 'an imported step cannot be part of a function that is traced');
+    if (isTracing()) throw new UnsupportedError(op, 'an imported step cannot be part of a function that is traced');
     checkState(op, state);
     const own: Tensor[] = [];
     try {

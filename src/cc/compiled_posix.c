@@ -450,10 +450,12 @@ const char *sn_cc_state(sn_cc *cc) {
   pthread_mutex_lock(&cc->lock);
   for (const module *m = cc->modules; m; m = m->next)
     n += atomic_load(&m->state) < READY && m->refs;
+  /* The thread opens the cache without the lock, before it ends its first module. */
+  const bool tried = cc->n_compiled || cc->n_cached || cc->n_failed;
   sn_format(cc->state, sizeof cc->state,
             "%u compiled, %u from the cache, %u failed, %u to come%s%s%s%s", cc->n_compiled,
             cc->n_cached, cc->n_failed, n, *cc->reason ? "; " : "", cc->reason,
-            *cc->cache.reason ? "; " : "", cc->cache.reason);
+            tried && *cc->cache.reason ? "; " : "", tried ? cc->cache.reason : "");
   pthread_mutex_unlock(&cc->lock);
   return cc->state;
 }

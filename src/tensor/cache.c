@@ -12,19 +12,31 @@ static bool same_donation(const sn_compiled *c, const bool *donate) {
   return sn_same_bytes(c->donate, donate, c->key.n_arguments * sizeof *donate);
 }
 
-enum { ON_RECORD = 1 << 26 };
+/* Bits of switches_of above those of the passes; the level of SINTER_DEBUG has the last three. */
+enum {
+  WINOGRAD = 1 << 23,
+  FUSION = 1 << 24,
+  JIT = 1 << 25,
+  ON_RECORD = 1 << 26,
+  EXCESS = 1 << 27,
+  SAVED = 1 << 28,
+  DEBUG_SHIFT = 29
+};
 
 /* The options that make another program of the same graph, as bits. */
 static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *options) {
-  _Static_assert(SN_PASS_COUNT <= 23, "one bit each");
+  _Static_assert(SN_PASS_COUNT <= 23 && SN_LOG_REWRITES < 8, "each switch has bits of its own");
   uint32_t mask = 0;
   for (int i = 0; i < SN_PASS_COUNT; i++)
     if (options->pass_on[i]) mask |= 1u << i;
-  mask |= (uint32_t)options->winograd << 23 | (uint32_t)options->fusion << 24 |
-          (uint32_t)options->jit << 25;
-  /* texts for SINTER_DEBUG are recorded at compile time, so the level tells programs apart, too */
-  mask |= (options->record ? ON_RECORD : 0u) | (uint32_t)ctx->env.debug << 27;
-  return mask | (uint32_t)options->excess << 28 | (uint32_t)options->saved << 30;
+  if (options->winograd) mask |= WINOGRAD;
+  if (options->fusion) mask |= FUSION;
+  if (options->jit) mask |= JIT;
+  if (options->record) mask |= ON_RECORD;
+  if (options->excess) mask |= EXCESS;
+  if (options->saved) mask |= SAVED;
+  /* Texts for SINTER_DEBUG are recorded at compile time, so programs of another level are other programs. */
+  return mask | (uint32_t)ctx->env.debug << DEBUG_SHIFT;
 }
 
 uint32_t sn_compiled_switches(const sn_compiled *c) { return c->switches & ~(uint32_t)ON_RECORD; }

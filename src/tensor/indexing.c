@@ -145,7 +145,8 @@ sn_tensor *sn_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int 
       [SN_SCATTER_SET] = SN_OP_scatter_set, [SN_SCATTER_ADD] = SN_OP_scatter_add,
       [SN_SCATTER_MUL] = SN_OP_scatter_mul, [SN_SCATTER_MIN] = SN_OP_scatter_min,
       [SN_SCATTER_MAX] = SN_OP_scatter_max, [SN_SCATTER_OR] = SN_OP_scatter_or};
-  if (x && (unsigned)mode >= sizeof ops / sizeof *ops)
+  if (!x) return NULL;
+  if ((unsigned)mode >= sizeof ops / sizeof *ops)
     return sn_refuse(x->ctx,
                      SN_FAIL(&x->ctx->env, SN_ERR_ARGUMENT, "scatter", "no mode %d", (int)mode));
   return scatter(ops[mode], "scatter", x, indices, updates, axis);

@@ -309,10 +309,10 @@ void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at
   sn_shader_line(s, "let stored_shift = u32(stored_at & %d) * %du;", bytes == 2 ? 1 : 3, bits);
   sn_shader_line(s, "atomicAnd(&b%u[stored_at >> %du], ~(%uu << stored_shift));", binding,
                  bytes == 2 ? 1 : 2, bytes == 2 ? 65535u : 255u);
-  char stored[256];
-  sn_format(stored, sizeof stored, sn_shader_bits(dtype), what);
+  sn_text stored = sn_text_in(s->arena);
+  sn_text_add(&stored, sn_shader_bits(dtype), what);
   sn_shader_line(s, "atomicOr(&b%u[stored_at >> %du], %s << stored_shift);", binding,
-                 bytes == 2 ? 1 : 2, stored);
+                 bytes == 2 ? 1 : 2, sn_shader_text(s, &stored));
   sn_shader_line(s, "}");
 }
 

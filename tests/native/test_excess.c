@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "api_support.h"
+#include "base/log.h"
+#include "tensor/tensor.h"
 
 enum { ROWS = 24, WIDTH = 36 };
 
@@ -124,6 +126,22 @@ static void saved_programs_keep_it(void **state) {
   sn_program_release(loaded);
 }
 
+/* The level of debugging is part of what programs are found by, too: at level 2 it once looked like this option. */
+static void programs_are_found_by_it(void **state) {
+  (void)state;
+  sn_tensor *in = sn_placeholder(f.ctx, SN_F32, DIMS(ROWS, WIDTH)), *out = epilogue(in, to_f16);
+  const sn_program_options options = {.excess_precision = true};
+  sn_program *programs[3];
+  assert_int_equal(sn_compile_with(f.ctx, &in, 1, &out, 1, &options, &programs[0]), SN_OK);
+  assert_int_equal(sn_compile_with(f.ctx, &in, 1, &out, 1, &options, &programs[1]), SN_OK);
+  assert_int_equal(f.ctx->n_cached, 1);
+  f.ctx->env.debug = SN_LOG_TIMES;
+  assert_int_equal(sn_compile(f.ctx, &in, 1, &out, 1, NULL, &programs[2]), SN_OK);
+  f.ctx->env.debug = 0;
+  assert_int_equal(f.ctx->n_cached, 2);
+  for (int i = 0; i < 3; i++) sn_program_release(programs[i]);
+}
+
 static int open_deterministic(void **state) {
   (void)state;
   fixture_open(&f, (sn_options){.threads = 1, .deterministic = true});
@@ -139,6 +157,7 @@ int main(void) {
       DETERMINISTIC(deterministic_programs_round_all),
       TEST(what_lies_in_memory_is_rounded),
       TEST(saved_programs_keep_it),
+      TEST(programs_are_found_by_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ static void padding(void **state) {
   REFUSED(sn_pad(x, none, minus, SN_PAD_EDGE, 0), SN_ERR_ARGUMENT,
           "pad: negative amount on axis 0");
   REFUSED(sn_pad(x, one, one, (sn_pad_mode)4, 0), SN_ERR_ARGUMENT, "pad: no mode 4");
+  REFUSED(sn_scatter(x, x, x, 0, (sn_scatter_mode)99), SN_ERR_ARGUMENT, "scatter: no mode 99");
+  assert_null(sn_scatter(NULL, x, x, 0, (sn_scatter_mode)99));
 }
 
 static void resizing(void **state) {

@@ -1,7 +1,7 @@
 // An instance of the module for one thread that makes one program ready to run, and is then taken apart; the steps are in
 // wasm/standalone/standalone.h. It is independent of the page's own instance.
 
-import { SinterError } from '../index.js';
+import { OutOfMemoryError, SinterError } from '../index.js';
 import type { Module } from './module.js';
 import { Writer } from './bytes.js';
 
@@ -119,7 +119,7 @@ export class Instance {
     made.#exports._initialize?.();
     made.#first = made.#exports.__indirect_function_table.length;
     // Without a context there is no error text.
-    if (made.#exports.sinter_standalone_create(Number(relaxedSimd))) throw new SinterError('memory', 'exportWasm', 'there is no memory for another instance');
+    if (made.#exports.sinter_standalone_create(Number(relaxedSimd))) throw new OutOfMemoryError('exportWasm', 'there is no memory for another instance');
     return made;
   }
 
@@ -156,7 +156,7 @@ export class Instance {
 
   load(program: Uint8Array): LoadedParts {
     const address = this.#exports.sinter_standalone_take(program.length) >>> 0;
-    if (address === 0) throw new SinterError('memory', 'exportWasm', `no memory for a program of ${program.length} bytes`);
+    if (address === 0) throw new OutOfMemoryError('exportWasm', `no memory for a program of ${program.length} bytes`);
     new Uint8Array(this.memory.buffer).set(program, address);
     this.#check(this.#exports.sinter_standalone_load(address, program.length));
     const [all, inputs, states, rates, outputs, root, words, heap, events, count] = this.#scratch(10);

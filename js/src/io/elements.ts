@@ -7,7 +7,7 @@ import { sizeOf } from '../axes.js';
 import { shown } from '../check.js';
 import { dtypeNumber, type DType, type Elements } from '../dtype.js';
 import { ARRAYS, DTYPES } from '../dtypes.gen.js';
-import { DTypeError, SinterError, UnsupportedError } from '../errors.js';
+import { DTypeError, OutOfMemoryError, SinterError, UnsupportedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import { makeMeta, wrap, type Tensor } from '../tensor.js';
 import { allocate, checkShape, lookInto } from '../upload.js';
@@ -50,7 +50,7 @@ export function makeBytes(op: string, size: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(size);
   } catch (cause) {
-    throw new SinterError('memory', op, `no memory for a file of ${size} bytes`, { cause });
+    throw new OutOfMemoryError(op, `no memory for a file of ${size} bytes`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 // LoRA (Hu et al. 2021): a weight W (out, in) becomes W + up @ down * alpha / rank, where up and down have few numbers. The
 // file's weights stay unchanged and get no gradient.
 
-import { SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
+import { ShapeError, SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
 import { hidden, logitsOf, type ModelAngles, type Weight } from './forward.js';
 import { ROWS, lossOfRows } from './loss.js';
@@ -106,7 +106,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
   const adaptedHidden = (given: LoraParams, tokens: TensorLike, atOnce: number): [Tensor, Record<string, Weight>] => {
     check(given);
     const list = internals.asTensor(tokens, op).astype('int32');
-    if (list.ndim !== 2) throw new SinterError('shape', op, `needs tokens (batch, n): (${list.shape.join(', ')})`);
+    if (list.ndim !== 2) throw new ShapeError(op, `needs tokens (batch, n): (${list.shape.join(', ')})`);
     const adapted: Record<string, Weight> = { ...model.weights };
     for (const name of names) adapted[name] = { base: model.weights[name]!, scale, ...given[name]! };
     const together = checkpoint ? togetherOf(model.config, model.weights, Math.min(1, atOnce / list.size)) : 0;
@@ -124,7 +124,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
         const { ignoreIndex } = readOptions<LoraLossOptions>('llm.lora.loss', options, { ignoreIndex: 'integer' });
         const [x] = adaptedHidden(given, tokens, ROWS);
         const labels = internals.asTensor(next, op).astype('int32');
-        if (labels.size !== x.size / x.shape[2]!) throw new SinterError('shape', op, `needs as many next tokens as tokens: (${labels.shape.join(', ')})`);
+        if (labels.size !== x.size / x.shape[2]!) throw new ShapeError(op, `needs as many next tokens as tokens: (${labels.shape.join(', ')})`);
         const sum = lossOfRows(model.config, model.weights, x.reshape([-1, x.shape[2]!]), labels.reshape([-1]), ignoreIndex);
         return sum.div(ignoreIndex === undefined ? labels.size : labels.notEqual(ignoreIndex).astype('float32').sum());
       }),

@@ -1,7 +1,7 @@
 // A language model, loaded from a GGUF file: it generates text, computes logits and can be fine-tuned. An encoder only computes
 // embeddings.
 
-import { SinterError, UnsupportedError, dispose, internals, jit, tensor, tidy, type Jitted, type Tensor, type io } from '../index.js';
+import { DisposedError, SinterError, UnsupportedError, dispose, internals, jit, tensor, tidy, type Jitted, type Tensor, type io } from '../index.js';
 import { stream, write, type GgufData, type GgufMetadata, type KindName } from '../gguf/index.js';
 import { checkCache, type CacheType } from './cache.js';
 import { renderChat, type ChatMessage, type ChatTemplate } from './chat.js';
@@ -164,7 +164,7 @@ class LoadedModel implements Model {
   }
 
   #use(op: string): void {
-    if (this.#isDisposed) throw new SinterError('disposed', op, 'the model was disposed');
+    if (this.#isDisposed) throw new DisposedError(op, 'the model was disposed');
     const { isEncoder, architecture } = this.#parts.config;
     if (isEncoder && !OF_ENCODERS.has(op)) throw new UnsupportedError(op, `the architecture ${architecture}, an encoder`, { hint: 'it makes embeddings: embed' });
   }

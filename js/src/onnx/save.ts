@@ -1,6 +1,6 @@
 // Saves new weights over the old ones: the elements are written to their places in the file, and all other bytes stay.
 
-import { internals, SinterError, type Tensor } from '../index.js';
+import { internals, UnsupportedError, type Tensor } from '../index.js';
 import type { TensorProto } from './model.js';
 import { Reader } from './protobuf.js';
 import { typeName } from './types.js';
@@ -17,7 +17,7 @@ export interface Patch {
  *  work. */
 function placesOf(bytes: Uint8Array, { range, type, name }: TensorProto): { at: number; count: number }[] {
   const [field, width] = type === 1 ? [4, 4] : type === 11 ? [10, 8] : [0, 0];
-  if (width === 0) throw new SinterError('unsupported', 'onnx.save', `weight ${shown(name)} of ${typeName(type)} is not written as bytes`);
+  if (width === 0) throw new UnsupportedError('onnx.save', `weight ${shown(name)} of ${typeName(type)} is not written as bytes`);
   const reader = new Reader(bytes, 'tensor', range);
   const places: { at: number; count: number }[] = [];
   while (reader.next()) {
@@ -39,7 +39,7 @@ export function patched(bytes: Uint8Array, patches: readonly Patch[]): Uint8Arra
   out.set(bytes);
   for (const { proto, tensor } of patches) {
     if (proto.external) {
-      throw new SinterError('unsupported', 'onnx.save', `weight ${shown(proto.name)} is outside of the file`, { hint: 'save writes weights into the file that they are in' });
+      throw new UnsupportedError('onnx.save', `weight ${shown(proto.name)} is outside of the file`, { hint: 'save writes weights into the file that they are in' });
     }
     const elements = bytesOf(tensor, 'onnx.save');
     const places = proto.raw ? [{ at: proto.raw.begin, count: proto.raw.end - proto.raw.begin }] : placesOf(bytes, proto);

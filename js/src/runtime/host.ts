@@ -18,18 +18,6 @@ export function readText(memory: WebAssembly.Memory, address: number): string {
   return new TextDecoder().decode(bytes.slice(begin, end));
 }
 
-let isQuiet = false;
-
-/** Runs f without writing the core's debug output to the console. */
-export function quietly<T>(f: () => T): T {
-  isQuiet = true;
-  try {
-    return f();
-  } finally {
-    isQuiet = false;
-  }
-}
-
 /** Events that a thread reports while it is in the core. */
 export interface HostEvents {
   /** The thread has completed a job. */
@@ -48,9 +36,7 @@ export function hostImports(
     env: { memory },
     host: {
       now: () => sharedNow() - clockBase,
-      log: (address: number) => {
-        if (!isQuiet) console.debug(readText(memory, address));
-      },
+      log: (address: number) => console.debug(readText(memory, address)),
       job_done: jobDone,
       overslept,
       code_first: code.first,

@@ -7,7 +7,7 @@
 //
 // Invariant: a failure of the device before the choice is not an error. The CPU is kept, and the reason is noted.
 
-import { SinterError, internals, keep, type Choice, type ChoiceInfo, type Device, type DeviceName, type Tensor } from '../index.js';
+import { DisposedError, SinterError, internals, keep, type Choice, type ChoiceInfo, type Device, type DeviceName, type Tensor } from '../index.js';
 
 type Program = internals.Program;
 
@@ -161,7 +161,7 @@ export class TimedChoice implements Choice {
     const begin = performance.now();
     let last: Tensor[] = [];
     for (const each of given) {
-      if (!this.#here) throw new SinterError('disposed', this.#op, 'the function was disposed of');
+      if (!this.#here) throw new DisposedError(this.#op, 'the function was disposed of');
       last = keep(program.run(each));
       made.push(...last);
     }

@@ -199,7 +199,7 @@ export class RuleProgram {
 
   #endless(op: string): Error {
     const text = `the rules still derive something after ${this.#options.maxRounds} rounds`;
-    return new sn.SinterError('unsupported', op, text, { hint: 'option maxRounds allows more, a larger tolerance ends sooner' });
+    return new sn.UnsupportedError(op, text, { hint: 'option maxRounds allows more, a larger tolerance ends sooner' });
   }
 
   /** The rounds of solve, one by one, starting with the facts alone. */
