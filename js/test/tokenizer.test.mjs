@@ -55,6 +55,17 @@ test('special tokens: on demand only, the longest first, and not shown', () => {
   assert.deepEqual([own.begin, [...own.ends], own.size, own.textOf(end)], [begin, [end], tokens.length, '<|im_end|>']);
 });
 
+test('special tokens of any signs are found as they are written', () => {
+  const { metadata, tokens } = bpe('qwen2');
+  const odd = ['<fim-prefix>', '[INST]', '</s>', '^$.*+?()\\{}|', 'a-z'];
+  const own = llm.tokenizer({
+    ...metadata,
+    'tokenizer.ggml.tokens': [...tokens, ...odd],
+    'tokenizer.ggml.token_type': Int32Array.from([...metadata['tokenizer.ggml.token_type'], ...odd.map(() => 3)]),
+  });
+  odd.forEach((text, i) => assert.deepEqual([...own.encode(`b${text}b`)], [tokens.indexOf('b'), tokens.length + i, tokens.indexOf('b')], text));
+});
+
 test('texts arrive in whole characters', () => {
   for (const { metadata } of [bpe('gpt2'), sentencePiece()]) {
     const own = llm.tokenizer(metadata);

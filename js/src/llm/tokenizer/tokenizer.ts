@@ -205,7 +205,7 @@ function partsOf(text: string, specials: RegExp | null, byText: ReadonlyMap<stri
   return parts;
 }
 
-const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 /** A pattern that matches every token of some types, the longest first; null if there is none. */
 function patternOf({ texts, types }: Vocabulary, wanted: readonly number[]): RegExp | null {
