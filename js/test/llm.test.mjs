@@ -234,7 +234,7 @@ test('one text at a time; a model that was disposed', async () => {
   const { model } = await loaded('llama');
   const generator = model.generate(TOKENS);
   await generator.next();
-  await assertRejects(model.generate(TOKENS).next(), sn.SinterError, { message: /another text is being written/ });
+  await assertRejects(model.generate(TOKENS).next(), sn.SinterError, { message: /a text is being written/ });
   await generator.return();
   model.dispose();
   model.dispose();
@@ -481,6 +481,25 @@ test('LoRA learns a sequence beside quantised weights, merges, and goes into a f
   const quantised = await llm.load(model.save());
   assert.deepEqual((await collect(quantised.generate([5, 9, 200], { temperature: 0, maxTokens: 4 }))).tokens, [31, 77, 5, 9]);
   for (const each of [model, again, quantised]) each.dispose();
+});
+
+test('LoRA is not merged into a model that is writing, or that was disposed', async () => {
+  const { model } = await loaded('llama');
+  const expected = await collect(model.generate(TOKENS, { temperature: 0, maxTokens: 6 }));
+  const lora = model.lora({ rank: 1 });
+  const learnt = sn.tree.map((x) => x.add(0.1), lora.params);
+  const merge = () => lora.merge(learnt);
+  for (const generator of [model.generate(TOKENS, { temperature: 0, maxTokens: 6 }), model.generateAll([TOKENS], { temperature: 0, maxTokens: 6 })]) {
+    const texts = [];
+    for await (const piece of generator) {
+      texts.push(piece.text ?? piece);
+      assertThrows(merge, sn.SinterError, { code: 'argument', message: /llm\.lora\.merge: a text is being written \(end its loop first\)/ });
+    }
+    assert.equal(texts.join(''), expected.text);
+  }
+  merge();
+  model.dispose();
+  assertThrows(merge, sn.SinterError, { code: 'disposed', message: /the model was disposed/ });
 });
 
 test('LoRA beside blocks: gradients are those beside their numbers, and merged weights become numbers', async () => {

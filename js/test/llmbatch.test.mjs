@@ -81,7 +81,7 @@ test('memory goes back, one program serves all tokens, and what is no list of pr
   await refused([[1], []], /there are no tokens/);
   const generator = model.generateAll(PROMPTS);
   await generator.next();
-  await assertRejects(model.generate([1]).next(), sn.SinterError, { message: /another text is being written/ });
+  await assertRejects(model.generate([1]).next(), sn.SinterError, { message: /a text is being written/ });
   model.dispose();
   await generator.return();
   await assertRejects(model.generateAll(PROMPTS).next(), sn.SinterError, { code: 'disposed' });

@@ -40,8 +40,8 @@ export interface Lora {
    *  for only a few tokens at a time. Give parts of a text that are not to be learned, e.g. questions, the label
    *  ignoreIndex. */
   loss(params: LoraParams, tokens: TensorLike, next: TensorLike, options?: LoraLossOptions): Tensor;
-  /** Adds what was learned to the weights of the model. Quantised ones become float32, so nothing learned is lost; save
-   *  quantises them again. */
+  /** Adds what was learned to the weights of the model; refused while a text is being written. Quantised weights become
+   *  float32, so nothing learned is lost; save quantises them again. */
   merge(params: LoraParams): void;
 }
 
@@ -53,6 +53,8 @@ interface Adapted {
   config: Config;
   angles: ModelAngles;
   weights: Record<string, HeldWeight>;
+  /** Called before weights change: refuses where what was computed with them is still in use. */
+  changing(op: string): void;
   /** Called when weights have changed. */
   changed(): void;
 }
@@ -130,6 +132,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
       }),
     merge: (given) => {
       check(given);
+      model.changing('llm.lora.merge');
       const merged = tidy(() => names.map((name) => {
         const base = model.weights[name]!;
         const { down, up } = given[name]!;

@@ -183,9 +183,14 @@ class LoadedModel implements Model {
     return this.#alone(op, generated(op, this.#session, this.tokenizer, this.#parts.context, tokens, options));
   }
 
+  /** Refuses what would disturb a text that is being written. */
+  #checkIdle(op: string): void {
+    if (this.#isBusy) throw new SinterError('argument', op, 'a text is being written', { hint: 'end its loop first' });
+  }
+
   /** Runs a generator; refused while another one runs. */
   async *#alone<Piece, Result>(op: string, pieces: AsyncGenerator<Piece, Result>): AsyncGenerator<Piece, Result> {
-    if (this.#isBusy) throw new SinterError('argument', op, 'another text is being written', { hint: 'end its loop first' });
+    this.#checkIdle(op);
     this.#isBusy = true;
     try {
       return yield* pieces;
@@ -237,7 +242,11 @@ class LoadedModel implements Model {
   lora(options?: LoraOptions): Lora {
     this.#use('llm.lora');
     const { config, angles, weights } = this.#parts;
-    return lora({ config, angles, weights, changed: () => this.#session.reset() }, options);
+    const changing = (op: string): void => {
+      this.#use(op);
+      this.#checkIdle(op);
+    };
+    return lora({ config, angles, weights, changing, changed: () => this.#session.reset() }, options);
   }
 
   save(options?: SaveModelOptions): Uint8Array<ArrayBuffer> {
