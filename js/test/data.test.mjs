@@ -210,6 +210,12 @@ test('map: sync functions are tidied, async ones keep what they return', () => w
   }
 }));
 
+test('items that fit into no batch are given back', () => withoutLoss(async () => {
+  const made = (sizes) => data.from(sizes.map((n) => sn.ones([n])));
+  await assertRejects(collect(made([2, 3, 2]).batch(3)), sn.ShapeError);
+  await assertRejects(collect(made([2, 3]).map((x) => ({ [x.shape[0]]: x })).batch(2)), sn.SinterError);
+}));
+
 test('batches of numbers, arrays and trees', async () => {
   const set = data.from([1, 2, 3].map((x) => ({ x: Float32Array.of(x, x), y: x, flag: x > 1, more: [sn.tensor([x])] })));
   assert.deepEqual(await collect(set.batch(2)), [

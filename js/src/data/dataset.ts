@@ -169,21 +169,23 @@ const opened = (item: unknown) =>
   flatten(item, 'data.batch', (array) => asTensor(array, 'data.batch'), (value) => (isNumber(value) ? asTensor(value, 'data.batch') : null));
 
 function stacked(items: readonly unknown[]): unknown {
-  const made = tidy(() => {
-    const all = items.map(opened);
-    const first = all[0]!;
-    // A value beside the tensors, such as a text, appears once in the batch, so it has to be the same in all items.
-    all.forEach(({ shape }, i) => sameTree('data.batch', 'item', first.shape, `${i} items later`, shape));
-    const same = (a: readonly Tensor[], b: readonly Tensor[]): boolean => a.length === b.length && a.every((t, i) => t.meta.key === b[i]!.meta.key);
-    const other = all.findIndex(({ tensors }) => !same(tensors, first.tensors));
-    if (other >= 0) {
-      const texts = [first, all[other]!].map(({ tensors }) => tensors.map((t) => t.meta.key).join(', '));
-      throw new ShapeError('data.batch', `items differ: ${texts[0]}, and ${texts[1]} ${other} items later`);
-    }
-    return rebuild(first.shape, first.tensors.map((_, i) => stack(all.map(({ tensors }) => tensors[i]!))));
-  });
-  dispose(items);
-  return made;
+  try {
+    return tidy(() => {
+      const all = items.map(opened);
+      const first = all[0]!;
+      // A value beside the tensors, such as a text, appears once in the batch, so it has to be the same in all items.
+      all.forEach(({ shape }, i) => sameTree('data.batch', 'item', first.shape, `${i} items later`, shape));
+      const same = (a: readonly Tensor[], b: readonly Tensor[]): boolean => a.length === b.length && a.every((t, i) => t.meta.key === b[i]!.meta.key);
+      const other = all.findIndex(({ tensors }) => !same(tensors, first.tensors));
+      if (other >= 0) {
+        const texts = [first, all[other]!].map(({ tensors }) => tensors.map((t) => t.meta.key).join(', '));
+        throw new ShapeError('data.batch', `items differ: ${texts[0]}, and ${texts[1]} ${other} items later`);
+      }
+      return rebuild(first.shape, first.tensors.map((_, i) => stack(all.map(({ tensors }) => tensors[i]!))));
+    });
+  } finally {
+    dispose(items);
+  }
 }
 
 /** Returns f's result. Disposes of the item's tensors that are not in it, and of others that f made unless it is async. */
