@@ -258,7 +258,7 @@ SN_API int sn_rank(const sn_tensor *t);
 SN_API const int64_t *sn_dims(const sn_tensor *t); /* sn_rank(t) sizes, valid while t lives */
 SN_API int64_t sn_size(const sn_tensor *t);        /* number of elements */
 SN_API size_t sn_size_bytes(const sn_tensor *t);
-SN_API size_t sn_dtype_bytes(sn_dtype dtype);
+SN_API size_t sn_dtype_bytes(sn_dtype dtype); /* of one element; 0 where there is no such dtype */
 
 /* Computes the tensors (one program for all) so that their values are in memory. [-, m w] */
 SN_API sn_status sn_eval(sn_tensor *const *tensors, size_t count);

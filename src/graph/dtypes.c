@@ -21,4 +21,6 @@ const sn_dtype_info sn_dtype_table[SN_DTYPES] = {
 #include "graph/dtypes.def"
 };
 
-size_t sn_dtype_bytes(sn_dtype dtype) { return sn_dtype_table[dtype].bytes; }
+size_t sn_dtype_bytes(sn_dtype dtype) {
+  return sn_dtype_is_known(dtype) ? sn_dtype_table[dtype].bytes : 0;
+}

@@ -208,17 +208,6 @@ void sn_saved_seal(void *bytes, size_t size) {
 
 /* ---- both directions ------------------------------------------------------------------------- */
 
-sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, size_t *size) {
-  sn_stream count = {.at = HEAD_BYTES}, s = count;
-  stream_contents(&count, saved);
-  SN_TRY(sn_arena_alloc(arena, count.at, 1, (void **)&s.bytes));
-  stream_contents(&s, saved);
-  sn_saved_seal(s.bytes, s.at);
-  *bytes = s.bytes;
-  *size = s.at;
-  return SN_OK;
-}
-
 /* The type of each input node must be that of its argument, which is what runs check values against. */
 static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
   const sn_graph *g = &saved->graph;
@@ -265,6 +254,18 @@ static sn_status check_step(const sn_saved *saved, sn_arena *arena) {
   for (size_t i = 0; i < n; i++)
     SN_FAIL_IF(env, !sn_type_equal(&sn_graph_node(g, results[1 + i])->type, &saved->types[i]),
                SN_ERR_ARGUMENT, NULL, "a step makes a state of another kind");
+  return SN_OK;
+}
+
+sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, size_t *size) {
+  SN_TRY(check_step(saved, arena));
+  sn_stream count = {.at = HEAD_BYTES}, s = count;
+  stream_contents(&count, saved);
+  SN_TRY(sn_arena_alloc(arena, count.at, 1, (void **)&s.bytes));
+  stream_contents(&s, saved);
+  sn_saved_seal(s.bytes, s.at);
+  *bytes = s.bytes;
+  *size = s.at;
   return SN_OK;
 }
 

@@ -165,9 +165,12 @@ sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype) {
     return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_SHAPE, what,
                                   "the result has more than %d dimensions: indices %*p",
                                   SN_MAX_RANK, type.rank, type.dims));
-  temporaries t = sn_begin(indices, "oneHot");
   column.dims[column.rank++] = 1;
   type.dims[type.rank++] = classes;
+  type.dtype = dtype;
+  const sn_status status = sn_type_check(&ctx->env, &type, what);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = sn_begin(indices, what);
   sn_tensor *class_ = sn_note(sn_index_along(ctx, &type, type.rank - 1));
   sn_tensor *hit = sn_binary(SN_OP_equal, class_, sn_note(sn_as_reshaped(indices, &column)));
   return sn_finish(&t, sn_note(sn_as_dtype(hit, dtype)));

@@ -2,6 +2,7 @@
  * and existing tensors keep working. Then values and scopes, as the header promises them. */
 #include "api_support.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "tensor/tensor.h"
@@ -136,6 +137,7 @@ static void creation_errors(void **state) {
           "tensor: rank 9 is not in 0..8");
   REFUSED(sn_empty(f.ctx, SN_F32, -1, NULL, &data), SN_ERR_SHAPE, "tensor: rank -1 is not in 0..8");
   REFUSED(sn_empty(f.ctx, (sn_dtype)8, 0, NULL, &data), SN_ERR_DTYPE, "tensor: unknown dtype 8");
+  assert_int_equal(sn_dtype_bytes((sn_dtype)INT_MAX), 0);
   REFUSED(sn_empty(f.ctx, SN_F64, DIMS(big, big), &data), SN_ERR_MEMORY,
           "tensor: shape (2147483648, 2147483648) is too large");
   REFUSED(sn_full(f.ctx, SN_F64, DIMS(big, big), 1), SN_ERR_MEMORY,

@@ -3,6 +3,7 @@
  * reference. */
 #include "api_support.h"
 
+#include <limits.h>
 #include <math.h>
 
 static sn_tensor *ints(int rank, const int64_t *dims, const int32_t *data) {
@@ -151,6 +152,7 @@ static void refusals(void **state) {
   REFUSED(sn_scatter_add(sn_less(x, x), i, sn_less(x, x), 0), SN_ERR_DTYPE,
           "scatterAdd: not defined for bool");
   REFUSED(sn_one_hot(u, 3, SN_F32), SN_ERR_DTYPE, "oneHot: indices must be int32, not float32");
+  REFUSED(sn_one_hot(i, 3, (sn_dtype)-1), SN_ERR_DTYPE, "oneHot: unknown dtype -1");
   REFUSED(sn_one_hot(i, -3, SN_F32), SN_ERR_SHAPE, "oneHot: negative size in shape (2, -3)");
   REFUSED(sn_sort(x, 5, false), SN_ERR_SHAPE,
           "sort: axis 5 is out of range: a (2, 3) of rank 2, axes are -2 to 1");
@@ -164,6 +166,7 @@ static void refusals(void **state) {
           "rmsNorm: needs at least one axis: a ()");
   assert_null(sn_take(NULL, i, 0));
   assert_null(sn_scatter(x, NULL, u, 0, SN_SCATTER_SET));
+  assert_null(sn_scatter(NULL, i, u, 0, (sn_scatter_mode)INT_MAX));
   assert_int_equal(sn_error_status(f.ctx), SN_OK);
 }
 
