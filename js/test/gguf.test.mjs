@@ -268,6 +268,8 @@ test('arguments that are none', () => {
   assertThrows(at({ tensors: { ['n'.repeat(64)]: t } }), sn.SinterError, { message: /more than 63 bytes/ });
   assertThrows(at({ tensors: { t }, metadata: { a: null } }), sn.SinterError, { message: /"a" is null/ });
   assertThrows(at({ tensors: { t }, metadata: { a: 300 }, types: { a: 'uint8' } }), sn.SinterError, { message: /"a" is 300, which is no uint8/ });
+  assertThrows(at({ tensors: { t }, metadata: { a: 1e39 } }), sn.SinterError, { message: /"a" is 1e\+39, which is no float32/ });
+  assertThrows(at({ tensors: { t }, metadata: { a: [0.5, -1e39] } }), sn.SinterError, { message: /which is no float32\[\]/ });
   assertThrows(at({ tensors: { t }, metadata: { a: 1 }, types: { a: 'int' } }), sn.SinterError, { message: /no type "int"/ });
   for (const type of ['array', 'array[]', 5])
     assertThrows(at({ tensors: { t }, metadata: { a: 1 }, types: { a: type } }), sn.SinterError, { message: /no type .* of metadata \(there are uint8, .*float64, and arrays/ });

@@ -120,10 +120,13 @@ function inferType(op: string, name: string, value: MetadataValue): MetadataType
   return Array.isArray(value) ? `${type}[]` : type;
 }
 
+/** Whether a finite number becomes infinite as float32. */
+const isTooLarge = (value: number): boolean => Number.isFinite(value) && !Number.isFinite(Math.fround(value));
+
 /** Whether the type can hold the value. */
 function fits(type: ValueType, value: unknown): boolean {
   if (type === 'string' || type === 'bool') return typeof value === (type === 'bool' ? 'boolean' : type);
-  if (type === 'float32' || type === 'float64') return typeof value === 'number';
+  if (type === 'float32' || type === 'float64') return typeof value === 'number' && (type === 'float64' || !isTooLarge(value));
   if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) return false;
   const bits = BigInt(8 * least(type));
   const wide = BigInt(value as bigint);
