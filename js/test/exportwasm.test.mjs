@@ -195,6 +195,11 @@ test('relaxed SIMD on request, where the engine has it', { skip: Number(process.
   run(elements(args[0])).forEach((value, i) => assert.ok(Math.abs(value - want[i]) <= 1e-6, `${value}, not ${want[i]}`));
 });
 
+test('relaxed SIMD where the engine lacks it is refused', { skip: Number(process.versions.node.split('.')[0]) >= 22 }, async () => {
+  const { f, args } = mlp();
+  await assertRejects(exportWasm(sn.jit(f).save(...args), { relaxedSimd: true }), sn.UnsupportedError, { message: /relaxed SIMD/ });
+});
+
 test('bytes that are no program, options that are none, a module that is another', async () => {
   const saved = sn.jit((x) => x.add(1)).save(sn.ones([3]));
   await assertRejects(exportWasm(new Uint8Array(20)), sn.SinterError, { message: /^exportWasm: / });
@@ -211,5 +216,8 @@ test('a loader that is given another module, or other weights', async () => {
   const { wasm, weights } = await exportWasm(sn.jit(f).save(...args));
   await assert.rejects(load(wasm), { name: 'TypeError', message: /beside/ });
   await assert.rejects(load(wasm, sn.io.safetensors.encode({ x: sn.ones([3]) })), { name: 'TypeError', message: /captured\.0/ });
+  for (const missing of [1, 4, 400]) await assert.rejects(load(wasm, weights.subarray(0, weights.length - missing)), { name: 'TypeError', message: /the weights have no captured\.\d as/ });
+  for (const none of [new Uint8Array(3), new Uint8Array(100), weights.subarray(0, 20), new TextEncoder().encode('<!doctype html>')])
+    await assert.rejects(load(wasm, none), { name: 'TypeError', message: /no file in the format safetensors/ });
   await assert.rejects(load(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])), { name: 'TypeError' });
 });

@@ -9,8 +9,9 @@
 //     -> reach.ts      the objects that a run reaches
 //     -> link.ts       functions, memory and table as one module; sinter/standalone loads it
 
-import { SinterError, internals } from '../index.js';
+import { SinterError, UnsupportedError, internals } from '../index.js';
 import type { Global } from '../runtime/loader.js';
+import { hasRelaxedSimd } from '../runtime/probe.js';
 import type { Plain } from '../savedtree.js';
 import type { Description, LoaderPlace } from './description.js';
 import { Instance, type LoadedParts, type Place } from './instance.js';
@@ -30,8 +31,8 @@ export interface ExportOptions {
    */
   weights?: 'beside' | 'inside';
   /**
-   * Uses fused multiply-adds where they are faster. The module then needs an engine with relaxed SIMD, and its bits depend
-   * on the machine. Default false: the bits of init({ deterministic: true }), on every engine.
+   * Uses fused multiply-adds where they are faster. The module then needs an engine with relaxed SIMD, as exporting it does,
+   * and its bits depend on the machine. Default false: the bits of init({ deterministic: true }), on every engine.
    */
   relaxedSimd?: boolean;
   /** The package's file sinter.wasm, by its URL or its bytes, if it is not found by itself. */
@@ -170,6 +171,7 @@ function memoryPieces(instance: Instance, core: Module, heap: number, objects: r
 export async function exportWasm(saved: Uint8Array | ArrayBuffer, options?: ExportOptions): Promise<ExportedWasm> {
   const { weights = 'beside', relaxedSimd = false, module } = readOptions<ExportOptions>(OP, options, { weights: 'string', relaxedSimd: 'boolean', module: 'any' });
   if (weights !== 'beside' && weights !== 'inside') throw new SinterError('argument', OP, `weights is ${String(weights)}, expected 'beside' or 'inside'`);
+  if (relaxedSimd && !hasRelaxedSimd()) throw new UnsupportedError(OP, 'relaxed SIMD in this engine', { hint: 'one that has it is needed to make the module, too' });
   const program = asBytes(OP, saved);
   core ??= module === undefined ? openCore(moduleSource(false)) : null;
   const opened = module === undefined ? core! : openCore(module);

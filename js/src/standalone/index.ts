@@ -41,6 +41,20 @@ export interface Standalone<A extends readonly unknown[] = unknown[], R = unknow
   state(values?: Record<string, ArrayLike<number>>): Record<string, Elements>;
 }
 
+/** Of a file in the format safetensors: the part with a tensor's bytes, null where it lacks some of them. */
+function tensorsOf(file: Uint8Array): (name: string) => Uint8Array | null {
+  try {
+    const begin = 8 + Number(new DataView(file.buffer, file.byteOffset, file.byteLength).getBigUint64(0, true));
+    const header = JSON.parse(new TextDecoder().decode(file.subarray(8, begin))) as Record<string, { data_offsets: [number, number] }>;
+    return (name) => {
+      const [from, end] = header[name]?.data_offsets ?? [0, Infinity];
+      return begin + end <= file.length ? file.subarray(begin + from, begin + end) : null;
+    };
+  } catch (cause) {
+    throw new TypeError('the weights are no file in the format safetensors', { cause });
+  }
+}
+
 async function bytesOf(source: Source): Promise<BufferSource> {
   const given = typeof source === 'string' || source instanceof URL ? await fetch(source) : source;
   if (!(given instanceof Response)) return given as BufferSource;
@@ -85,13 +99,12 @@ export async function load<A extends readonly unknown[] = unknown[], R = unknown
     if (!weights) throw new TypeError('this module has its weights beside it');
     const given = await bytesOf(weights);
     const file = ArrayBuffer.isView(given) ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength) : new Uint8Array(given);
-    const begin = 8 + Number(new DataView(file.buffer, file.byteOffset).getBigUint64(0, true));
-    const header = JSON.parse(new TextDecoder().decode(file.subarray(8, begin))) as Record<string, { data_offsets: [number, number] }>;
+    const tensorOf = tensorsOf(file);
     for (const [name, input] of told.weights) {
       const to = view(inputs[input]!);
-      const [from = 0, end = -1] = header[name]?.data_offsets ?? [];
-      if (end - from !== to.byteLength) throw new TypeError(`the weights have no ${name} as the module needs it`);
-      new Uint8Array(buffer, to.byteOffset, to.byteLength).set(file.subarray(begin + from, begin + end));
+      const from = tensorOf(name);
+      if (from?.length !== to.byteLength) throw new TypeError(`the weights have no ${name} as the module needs it`);
+      new Uint8Array(buffer, to.byteOffset, to.byteLength).set(from);
     }
   }
 
