@@ -222,7 +222,8 @@ static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
 }
 
 /* No two tensors of a state may have the same path. Uses a hash table of the paths so far, at most half full. */
-static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena) {
+static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena,
+                             const char *what) {
   size_t room = 2, *table;
   while (room / 2 < n) room *= 2;
   SN_TRY(sn_arena_alloc(arena, room, sizeof *table, (void **)&table));
@@ -231,7 +232,7 @@ static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena
     size_t at = (size_t)sn_stream_hash(SN_STREAM_HASH, path, strlen(path)) % room;
     for (; table[at]; at = (at + 1) % room) {
       const char *other = paths[table[at] - 1] ? paths[table[at] - 1] : "";
-      SN_FAIL_IF(arena->env, !strcmp(path, other), SN_ERR_ARGUMENT, NULL,
+      SN_FAIL_IF(arena->env, !strcmp(path, other), SN_ERR_ARGUMENT, what,
                  "two tensors of a state are called the same");
     }
     table[at] = i + 1;
@@ -239,26 +240,27 @@ static sn_status check_paths(const char *const *paths, size_t n, sn_arena *arena
   return SN_OK;
 }
 
-/* The last results of a step must be the loss, a float scalar, and the next state, with the types of the state. */
-static sn_status check_step(const sn_saved *saved, sn_arena *arena) {
+/* The last results of a step must be the loss, a float scalar, and the next state, with the types of the state. what: the
+ * operation that an error names. */
+static sn_status check_step(const sn_saved *saved, sn_arena *arena, const char *what) {
   const sn_graph *g = &saved->graph;
   sn_env *env = arena->env;
   const size_t n = saved->step.n_state;
   if (!saved->is_step) return SN_OK;
-  SN_TRY(check_paths(saved->step.paths, n, arena));
-  SN_FAIL_IF(env, n >= g->n_outputs, SN_ERR_ARGUMENT, NULL, "a step has too few results");
+  SN_TRY(check_paths(saved->step.paths, n, arena, what));
+  SN_FAIL_IF(env, n >= g->n_outputs, SN_ERR_ARGUMENT, what, "a step has too few results");
   const sn_id *results = g->outputs + (g->n_outputs - n - 1);
   const sn_type *loss = &sn_graph_node(g, results[0])->type;
-  SN_FAIL_IF(env, loss->rank || !sn_dtype_is_float(loss->dtype), SN_ERR_ARGUMENT, NULL,
+  SN_FAIL_IF(env, loss->rank || !sn_dtype_is_float(loss->dtype), SN_ERR_ARGUMENT, what,
              "the loss of a step is no number");
   for (size_t i = 0; i < n; i++)
     SN_FAIL_IF(env, !sn_type_equal(&sn_graph_node(g, results[1 + i])->type, &saved->types[i]),
-               SN_ERR_ARGUMENT, NULL, "a step makes a state of another kind");
+               SN_ERR_ARGUMENT, what, "a step makes a state of another kind");
   return SN_OK;
 }
 
 sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, size_t *size) {
-  SN_TRY(check_step(saved, arena));
+  SN_TRY(check_step(saved, arena, "step"));
   sn_stream count = {.at = HEAD_BYTES}, s = count;
   stream_contents(&count, saved);
   SN_TRY(sn_arena_alloc(arena, count.at, 1, (void **)&s.bytes));
@@ -315,7 +317,7 @@ sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_save
   SN_FAIL_IF(env, is_of_several(&out->graph), SN_ERR_ARGUMENT, NULL,
              "it is what one of several processes runs");
   SN_TRY(check_inputs(out, env));
-  SN_TRY(check_step(out, arena));
+  SN_TRY(check_step(out, arena, NULL));
   const sn_graph read = out->graph;
   sn_graph_init(&out->graph, arena, false);
   return build_graph(&read, &out->graph);

@@ -274,7 +274,7 @@ static void what_is_no_step_is_refused(void **state) {
                "step: a state of 4 tensors and 0 rates, in a program of 4 inputs and 4 results");
   parts.n_state = 1; /* its third result would be the loss */
   assert_int_equal(sn_step_save(p, &parts, NULL, &again, &size), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "the loss of a step is no number");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "step: the loss of a step is no number");
   for (int i = 0; i < 2; i++) sn_release(values[i]);
   sn_program_release(p);
   free(bytes);
