@@ -238,8 +238,8 @@ test('one text at a time; a model that was disposed', async () => {
   await generator.return();
   model.dispose();
   model.dispose();
-  await assertRejects(model.generate(TOKENS).next(), sn.SinterError, { code: 'disposed' });
-  assertThrows(() => model.logits(TOKENS), sn.SinterError, { code: 'disposed' });
+  await assertRejects(model.generate(TOKENS).next(), sn.DisposedError, { code: 'disposed' });
+  assertThrows(() => model.logits(TOKENS), sn.DisposedError, { code: 'disposed' });
 });
 
 /* ---- loading ---- */
@@ -581,6 +581,7 @@ test('LoRA: arguments that are none', async () => {
   refused({ targets: ['ffn_gate'] }, /the model has no ffn_gate/, sn.UnsupportedError);
   const lora = model.lora({ targets: ['attn_qkv'] });
   assertThrows(() => lora.apply({}, [[1]]), sn.SinterError, { message: /the parameters have no blk.0.attn_qkv.weight/ });
-  assertThrows(() => lora.apply(lora.params, [1]), sn.SinterError, { message: /needs tokens \(batch, n\)/ });
+  assertThrows(() => lora.apply(lora.params, [1]), sn.ShapeError, { message: /needs tokens \(batch, n\)/ });
+  assertThrows(() => lora.loss(lora.params, [[1, 2]], [[1, 2, 3]]), sn.ShapeError, { message: /needs as many next tokens as tokens: \(1, 3\)/ });
   model.dispose();
 });
