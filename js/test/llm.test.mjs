@@ -207,6 +207,22 @@ test('stop, maxTokens, a full context, a signal', async () => {
   model.dispose();
 });
 
+test('a signal that a timer aborts ends the reading of long prompts', async () => {
+  const { model } = await loaded('llama', { context: 4096 });
+  const aborted = () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort());
+    return { temperature: 0, maxTokens: 1e6, signal: controller.signal };
+  };
+  const prompt = Array.from({ length: 4000 }, (_, i) => TOKENS[i % TOKENS.length] + (i % 7));
+  assert.equal((await collect(model.generate(prompt, aborted()))).reason, 'signal');
+  const parts = model.generateAll([prompt, prompt.slice(5)], aborted());
+  let last;
+  while (!(last = await parts.next()).done);
+  assert.deepEqual(last.value.map(({ reason }) => reason), ['signal', 'signal']);
+  model.dispose();
+});
+
 test('SentencePiece: the space between a prompt and what follows stays, before a text of its own it goes', async () => {
   const { metadata } = sentencePiece();
   const tokens = metadata['tokenizer.ggml.tokens'];

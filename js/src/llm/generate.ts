@@ -130,6 +130,22 @@ class Writing {
   }
 }
 
+/** Ms after which other tasks have their turn. A worker's products are computed at once: without a turn, no message or timer
+ *  that aborts a signal would come before the end. */
+const TURN_MS = 20;
+let turned = 0;
+
+async function giveTurn(): Promise<void> {
+  if (performance.now() - turned < TURN_MS) return;
+  const { port1, port2 } = new MessageChannel();
+  await new Promise((resolve) => {
+    port1.onmessage = resolve;
+    port2.postMessage(null);
+  });
+  port1.close();
+  turned = performance.now();
+}
+
 const isAborted = (signal: GenerateOptions['signal']): boolean => (signal as { aborted?: boolean } | undefined)?.aborted === true;
 
 export async function* generated(
@@ -142,13 +158,17 @@ export async function* generated(
 ): AsyncGenerator<string, Generated> {
   const { signal, ...rest } = readOptions(op, options, GENERATE);
   const writing = new Writing(op, tokenizer, prompt, rest);
+  const goesOn = async (): Promise<boolean> => {
+    await giveTurn();
+    return !isAborted(signal);
+  };
   let next: readonly number[] = session.begin(prompt);
   while (writing.reason === null) {
     if (session.length + next.length > context) {
       writing.reason = 'context';
       break;
     }
-    const logits = await session.read(next, () => isAborted(signal));
+    const logits = await session.read(next, goesOn);
     if (!logits || isAborted(signal)) {
       writing.reason = 'signal';
       break;
@@ -176,6 +196,7 @@ export async function* generatedAll(
   const next = prompts.map((prompt) => Array.from(prompt));
   batch.begin(prompts.length);
   while (writings.some(({ reason }) => reason === null)) {
+    await giveTurn();
     writings.forEach((writing, i) => {
       if (isAborted(signal)) writing.reason ??= 'signal';
       if (batch.lengthOf(i) + next[i]!.length > context) writing.reason ??= 'context';

@@ -119,14 +119,14 @@ export class Session {
     return list.slice(kept);
   }
 
-  /** Reads further tokens, chunk by chunk, and returns the logits behind the last one; or null, early, once isAborted
-   *  returns true. */
-  async read(tokens: readonly number[], isAborted: () => boolean): Promise<Float32Array | null> {
+  /** Reads further tokens, chunk by chunk, and returns the logits behind the last one; or null, early, once goesOn
+   *  resolves to false. */
+  async read(tokens: readonly number[], goesOn: () => Promise<boolean>): Promise<Float32Array | null> {
     let logits: Tensor | null = null;
     for (let at = 0; at < tokens.length; at += CHUNK) {
       logits?.dispose();
       logits = null;
-      if (isAborted()) return null;
+      if (!(await goesOn())) return null;
       logits = this.#readChunk(tokens.slice(at, at + CHUNK));
       // Waiting lets the page respond between chunks.
       if (at + CHUNK < tokens.length) await logits.data();
