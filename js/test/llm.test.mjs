@@ -456,9 +456,15 @@ test('chats: by the template of the file, with @huggingface/jinja or a function'
   await refused('hi', { template }, /messages is "hi"/);
   await refused([{ role: 'user' }], { template }, /expected \[\{ role, content \}\]/);
   await refused(messages, { template: () => 3 }, /the template made 3/);
+  await refused(messages, { template: () => '' }, /the template made no text/);
   model.dispose();
   const { model: bare } = await loaded('llama');
   await assertRejects(bare.chat(messages, { template: Template }).next(), sn.SinterError, { message: /no tokenizer.chat_template/ });
+  for (const [source, message] of [['{% for m in messages %}{{ m.content', /the chat template of the file failed: /], ["{{ raise_exception('not these roles') }}", /failed: not these roles/]]) {
+    const wrong = await llm.load(fileOf({ ...made, metadata: { ...made.metadata, 'tokenizer.chat_template': source } }));
+    await assertRejects(wrong.chat(messages, { template: Template }).next(), sn.SinterError, { code: 'argument', message });
+    wrong.dispose();
+  }
   bare.dispose();
 });
 

@@ -31,6 +31,15 @@ function checkMessages(op: string, messages: unknown): void {
   if (!isRight) throw new SinterError('argument', op, `messages is ${internals.shown(messages)}, expected [{ role, content }]`);
 }
 
+/** What make returns, which calls the template of the file. A template may be broken, or refuse the messages. */
+function rendered(op: string, make: () => unknown): unknown {
+  try {
+    return make();
+  } catch (cause) {
+    throw new SinterError('argument', op, `the chat template of the file failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
 /** The text of messages. source: the template's text in the file, if there is one. */
 export function renderChat(op: string, template: unknown, source: unknown, context: ChatContext): string {
   checkMessages(op, context.messages);
@@ -39,8 +48,9 @@ export function renderChat(op: string, template: unknown, source: unknown, conte
   let text: unknown;
   if (isClass(template)) {
     if (typeof source !== 'string') throw new SinterError('argument', op, 'the file has no tokenizer.chat_template', { hint: 'give a function: template: ({ messages }) => ...' });
-    text = new template(source).render({ ...context });
+    text = rendered(op, () => new template(source).render({ ...context }));
   } else text = (template as (context: ChatContext) => unknown)(context);
+  if (text === '') throw new SinterError('argument', op, 'the template made no text of the messages');
   if (typeof text === 'string') return text;
   throw new SinterError('argument', op, `the template made ${internals.shown(text)}, expected a text`);
 }
