@@ -106,6 +106,27 @@ test('the Game of Life is the plain rule for 1,000 steps, on odd sizes', () => {
   }
 });
 
+test('large squares are drawn on a large grid about as quickly as on bytes', () => {
+  const [side, size] = [2048, 400];
+  const circuit = logic.circuitOf({ inputs: 9, gates: [[7, 1, 3]], outputs: [9], automaton: { channels: 1, boundary: 'wrap', fire: 1 } });
+  const runner = circuit.runner({ width: side, height: side });
+  const cells = new Uint8Array(side * side);
+  const squares = Array.from({ length: 20 }, (_, i) => [(97 * i) % (side - size), (31 * i) % (side - size), i & 1]);
+  const drawn = () => squares.forEach(([x, y, value]) => runner.fill(x, y, size, size, value));
+  const plain = () => squares.forEach(([x, y, value]) => {
+    for (let row = y; row < y + size; row++) for (let column = x; column < x + size; column++) cells[row * side + column] = value;
+  });
+  const best = (f) => Math.min(...Array.from({ length: 5 }, () => {
+    const begin = performance.now();
+    f();
+    return performance.now() - begin;
+  }));
+  const [own, other] = [best(drawn), best(plain)];
+  assert.ok(own < 10 * other, `${own} ms, on bytes ${other} ms`);
+  assert.deepEqual(runner.read(), cells);
+  runner.dispose();
+});
+
 test('a runner is drawn on, damaged and read by channel', () => {
   const below = draw(11);
   const automaton = { channels: 2, boundary: 'zero', fire: 1 };

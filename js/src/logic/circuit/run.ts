@@ -201,7 +201,6 @@ interface Functions {
 function functionsOf(data: CircuitData, grid: Grid): Functions {
   const step = new Step(data, grid);
   const { channels, fire } = data.automaton!;
-  const { rows, width } = grid;
   return {
     pack: sn.jit((cells) => {
       const words = packed(cells, grid);
@@ -213,18 +212,14 @@ function functionsOf(data: CircuitData, grid: Grid): Functions {
         sn.foriLoop(from, to, (i, now: State) => step.next(now, fire < 1 ? sn.random.foldIn(key, i) : null), state),
       { donate: 0 },
     ),
-    edit: sn.jit((words, places, kept, set) => {
-      const flat = words.reshape([rows * width]);
-      const next = flat.take(places).bitwiseAnd(kept).bitwiseOr(set);
-      return flat.scatter(places, next).reshape([rows, width]);
-    }),
+    edit: sn.jit((words, places, kept, set) => words.scatter(places, words.take(places, { axis: 0 }).bitwiseAnd(kept).bitwiseOr(set))),
   };
 }
 
-/** What an edit does to a word: the bits to keep, and the bits to set. */
+/** What an edit does to each word of a row: the bits to keep, and the bits to set. */
 interface Edit {
-  kept: number;
-  set: number;
+  kept: Int32Array;
+  set: Int32Array;
 }
 
 /**
@@ -239,6 +234,7 @@ export class Runner {
   readonly #functions: Functions;
   readonly #key: sn.Tensor;
   #state: State;
+  /** Of each channel, by the row of words. */
   #edits: Map<number, Edit>[];
   #steps = 0;
   #isDisposed = false;
@@ -327,27 +323,37 @@ export class Runner {
     checkInteger(op, 'value', value, 0, 1);
     Object.entries({ x, y, width, height }).forEach(([name, number]) => checkInteger(op, name, number, -MOST_SIDE, MOST_SIDE));
     const edits = this.#edits[channel]!;
-    for (let row = Math.max(y, 0); row < Math.min(y + height, this.height); row++)
+    const { rows } = this.#grid;
+    const [top, bottom] = [Math.max(y, 0), Math.min(y + height, this.height)];
+    // The cells of one word are `rows` apart. Their bits are changed at once.
+    for (let first = top; first < Math.min(bottom, top + rows); first++) {
+      let bits = 0;
+      for (let row = first; row < bottom; row += rows) bits |= 1 << placeOf(row, this.#grid).bit;
+      const row = first % rows;
+      const { kept, set } = edits.get(row) ?? { kept: new Int32Array(this.width).fill(-1), set: new Int32Array(this.width) };
+      edits.set(row, { kept, set });
       for (let column = Math.max(x, 0); column < Math.min(x + width, this.width); column++) {
-        const place = placeOf(row, this.#grid);
-        const at = place.row * this.width + column;
-        const edit = edits.get(at) ?? { kept: -1, set: 0 };
-        const bit = 1 << place.bit;
-        edits.set(at, { kept: edit.kept & ~bit, set: value ? edit.set | bit : edit.set & ~bit });
+        kept[column]! &= ~bits;
+        set[column] = value ? set[column]! | bits : set[column]! & ~bits;
       }
+    }
   }
 
-  /** Applies waiting edits. Their count is filled up to a power of two by repeating the first one, so that few programs are
-   *  compiled. */
+  /** Applies waiting edits, by rows. Their count is filled up to a power of two by repeating the first one, so that few
+   *  programs are compiled. */
   #apply(): void {
     this.#edits.forEach((edits, channel) => {
       if (edits.size === 0) return;
       const list = [...edits];
       while (list.length & (list.length - 1)) list.push(list[0]!);
-      const ints = (f: (entry: [number, Edit]) => number): sn.Tensor => sn.tensor(Int32Array.from(list, f));
+      const rows = (of: keyof Edit): sn.Tensor => {
+        const words = new Int32Array(list.length * this.width);
+        list.forEach(([, edit], i) => words.set(edit[of], i * this.width));
+        return sn.tensor(words, { shape: [list.length, this.width] });
+      };
       const old = this.#state[channel]!;
       this.#state[channel] = sn.keep(
-        sn.tidy(() => this.#functions.edit(old, ints(([at]) => at), ints(([, { kept }]) => kept), ints(([, { set }]) => set))),
+        sn.tidy(() => this.#functions.edit(old, sn.tensor(Int32Array.from(list, ([row]) => row)), rows('kept'), rows('set'))),
       );
       old.dispose();
       edits.clear();
