@@ -55,15 +55,18 @@ test('special tokens: on demand only, the longest first, and not shown', () => {
   assert.deepEqual([own.begin, [...own.ends], own.size, own.textOf(end)], [begin, [end], tokens.length, '<|im_end|>']);
 });
 
-test('special tokens of any signs are found as they are written', () => {
-  const { metadata, tokens } = bpe('qwen2');
-  const odd = ['<fim-prefix>', '[INST]', '</s>', '^$.*+?()\\{}|', 'a-z'];
-  const own = llm.tokenizer({
+test('special tokens of any signs: none of them means anything else', () => {
+  const { metadata } = bpe('qwen2');
+  const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((sign) => /[^a-z0-9]/i.test(sign));
+  const specials = [...signs.map((sign) => `<${sign}a${sign}>`), '<|fim-middle|>', 'caf\u00e9\u{1f984}'];
+  const own = metadata['tokenizer.ggml.tokens'].length;
+  const { encode, decode } = llm.tokenizer({
     ...metadata,
-    'tokenizer.ggml.tokens': [...tokens, ...odd],
-    'tokenizer.ggml.token_type': Int32Array.from([...metadata['tokenizer.ggml.token_type'], ...odd.map(() => 3)]),
+    'tokenizer.ggml.tokens': [...metadata['tokenizer.ggml.tokens'], ...specials],
+    'tokenizer.ggml.token_type': Int32Array.of(...metadata['tokenizer.ggml.token_type'], ...specials.map((_, i) => (i % 2 ? 3 : 4))),
   });
-  odd.forEach((text, i) => assert.deepEqual([...own.encode(`b${text}b`)], [tokens.indexOf('b'), tokens.length + i, tokens.indexOf('b')], text));
+  assert.deepEqual(Array.from(encode(specials.join(''))), specials.map((_, i) => own + i));
+  assert.equal(decode(encode(`a ${specials.join(' b ')} c`), { special: true }), `a ${specials.join(' b ')} c`);
 });
 
 test('texts arrive in whole characters', () => {
