@@ -245,6 +245,8 @@ describe('the Models tab', () => {
       ['', /There are no lines/],
       ['1,2,3,4,a\n1,2,3,b', /Line 2 has 4 columns/],
       ['1,2,x,4,a\n1,2,3,4,b', /"x" is no number|two classes/],
+      ['a,b,c,d,class\n\n1,2,3,4,a\n1,2,x,4,b', /Line 4: "x" is no number/],
+      ['1,2,3,4,\n1,2,3,4,1', /Line 1 has no class/],
       ['1,2,3,a\n1,2,3,b', /A line has 3 numbers and a class, and the model takes 4/],
       ['1,2,3,4,a\n1,2,3,4,a', /examples of two classes/],
       ['1,2,3,4,a\n1,2,3,4,b', /Each class needs two examples/],

@@ -45,24 +45,24 @@ export interface LabelledRows {
 
 /** Lines of numbers with the class in the last column. A first line of column names is left out. */
 export function labelledRows(text: string): LabelledRows {
-  const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '');
-  const rows = lines.map((line) => line.split(/[,;\t]/).map((cell) => cell.trim()));
-  const isHeader = (row: string[]): boolean => row.slice(0, -1).some((cell) => cell === '' || Number.isNaN(Number(cell)));
-  if (rows.length > 1 && isHeader(rows[0])) rows.shift();
+  const rows = text.split(/\r?\n/).flatMap((line, i) => (line.trim() === '' ? [] : [{ number: i + 1, cells: line.trim().split(/[,;\t]/).map((cell) => cell.trim()) }]));
+  const isHeader = (cells: string[]): boolean => cells.slice(0, -1).some((cell) => cell === '' || Number.isNaN(Number(cell)));
+  if (rows.length > 1 && isHeader(rows[0].cells)) rows.shift();
   if (rows.length === 0) throw new Error('There are no lines: each has numbers and, last, its class.');
-  const width = rows[0].length - 1;
+  const width = rows[0].cells.length - 1;
   if (width < 1) throw new Error('A line has numbers and, last, its class, with commas between them.');
   const classes: string[] = [];
   const values = new Float32Array(rows.length * width);
   const labels = new Uint32Array(rows.length);
-  rows.forEach((row, i) => {
-    if (row.length !== width + 1) throw new Error(`Line ${i + 1} has ${row.length} columns, the first has ${width + 1}.`);
-    row.slice(0, -1).forEach((cell, k) => {
+  rows.forEach(({ number, cells }, i) => {
+    if (cells.length !== width + 1) throw new Error(`Line ${number} has ${cells.length} columns, line ${rows[0].number} has ${width + 1}.`);
+    cells.slice(0, -1).forEach((cell, k) => {
       const value = Number(cell);
-      if (cell === '' || Number.isNaN(value)) throw new Error(`Line ${i + 1}: "${cell.slice(0, MOST_SHOWN)}" is no number.`);
+      if (cell === '' || Number.isNaN(value)) throw new Error(`Line ${number}: "${cell.slice(0, MOST_SHOWN)}" is no number.`);
       values[i * width + k] = value;
     });
-    const name = row[width];
+    const name = cells[width];
+    if (name === '') throw new Error(`Line ${number} has no class.`);
     if (!classes.includes(name)) classes.push(name);
     labels[i] = classes.indexOf(name);
   });
