@@ -187,6 +187,40 @@ describe('the Models tab', () => {
     await until(async () => (await shown()) === 50, 'closed all');
   });
 
+  test('more boxes than can be drawn are said, and the parts are closed', async () => {
+    assert.equal(await open('wide.onnx', deep(40, 160)), 'is open');
+    const shown = async () => Number(await get('models-graph').getAttribute('data-shown'));
+    await until(async () => (await shown()) === 40, 'drew 40 stages');
+    await get('models-open-all').click();
+    await until(async () => /^6,400 boxes are more than can be drawn: all parts were closed. 40 boxes/.test(await page.locator('#models-box').textContent()), 'refused');
+    assert.equal(await shown(), 40);
+  });
+
+  test('the note on a box stays within the graph, and goes with the box', async () => {
+    const nodes = Array.from({ length: 120 }, (_, i) => file.node('Neg', [i ? `v${i - 1}` : 'x'], [`v${i}`], file.field(3, `/a_part_with_quite_a_long_name.${Math.floor(i / 3)}/op`)));
+    assert.equal(await open('names.onnx', file.model({ nodes, inputs: [file.value('x', 1, [4])], outputs: [file.value('v119', 1, [4])] })), 'is open');
+    const canvas = get('models-graph');
+    const shown = async () => Number(await canvas.getAttribute('data-shown'));
+    const tip = page.locator('#models-graph-tip');
+    await page.setViewportSize({ width: 390, height: 844 });
+    try {
+      await until(async () => (await shown()) === 40, 'drew 40 parts');
+      await canvas.scrollIntoViewIfNeeded();
+      await page.waitForTimeout(300);
+      const frame = await canvas.boundingBox();
+      await page.mouse.move(frame.x + frame.width / 2 + 20, frame.y + 0.12 * frame.height);
+      await tip.waitFor();
+      assert.match(await tip.textContent(), /a_part_with_quite_a_long_name\.0: 3 nodes/);
+      const box = await tip.boundingBox();
+      assert.ok(box.x >= frame.x && box.x + box.width <= frame.x + frame.width, `${JSON.stringify(box)} in ${JSON.stringify(frame)}`);
+      await page.mouse.dblclick(frame.x + frame.width / 2 + 20, frame.y + 0.12 * frame.height);
+      await until(async () => (await shown()) === 42, 'opened a part');
+      assert.equal(await tip.isVisible(), false);
+    } finally {
+      await page.setViewportSize({ width: 1280, height: 900 });
+    }
+  });
+
   test('a network that the page makes runs, and its file is saved', async () => {
     await get('models-digits').click();
     await until(async () => /digits.onnx is open/.test(await said('models-notice')), 'made it');

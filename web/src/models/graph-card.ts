@@ -1,7 +1,7 @@
 // The drawn graph of the model, and the selected box.
 
 import type { Scene } from '../compiler/graph/arrange.ts';
-import { GraphCanvas } from '../compiler/graph/canvas.ts';
+import { GraphCanvas, placeTip } from '../compiler/graph/canvas.ts';
 import type { Place } from '../compiler/graph/camera.ts';
 import { Layouter } from '../compiler/layouter.ts';
 import { element, setText } from '../views/dom.ts';
@@ -75,21 +75,25 @@ export class GraphCard {
     if (box !== undefined) this.change((scopes) => scopes.closeAround(box.nodes[0]));
   }
 
-  private async draw(keep: boolean): Promise<void> {
+  /** note: what is said of it besides its size. */
+  private async draw(keep: boolean, note = ''): Promise<void> {
     const { scopes } = this;
     if (scopes === null) return;
     const turn = ++this.turn;
     if (!keep) this.choose(null);
     const boxes = scopes.count;
     element('models-graph').dataset.boxes = String(boxes);
+    const wait = element('models-graph-wait');
     if (boxes > MOST_BOXES) {
-      setText(element('models-box'), `${count(boxes)} boxes are more than can be drawn: close some parts.`);
+      const refused = `${count(boxes)} boxes are more than can be drawn`;
       scopes.open.clear();
-      if (scopes.count <= MOST_BOXES) void this.draw(keep);
-      return;
+      if (scopes.count <= MOST_BOXES) return this.draw(keep, `${refused}: all parts were closed. `);
+      wait.hidden = true;
+      this.shown = null;
+      this.canvas.show(null, false);
+      return setText(element('models-box'), `${refused}.`);
     }
     const shown = scopes.draw(this.times);
-    const wait = element('models-graph-wait');
     const timer = window.setTimeout(() => (wait.hidden = false), ANNOUNCE_MS);
     let scene: Scene | null = null;
     try {
@@ -104,7 +108,7 @@ export class GraphCard {
     this.shown = shown;
     this.canvas.show(scene, keep);
     element('models-graph').dataset.shown = String(shown.boxes.length);
-    if (this.chosen === null) setText(element('models-box'), `${count(shown.boxes.length)} boxes, ${count(scopes.graph.nodes.length)} nodes. A double click opens a box.`);
+    if (this.chosen === null) setText(element('models-box'), `${note}${count(shown.boxes.length)} boxes, ${count(scopes.graph.nodes.length)} nodes. A double click opens a box.`);
   }
 
   private choose(box: number | null): void {
@@ -121,6 +125,6 @@ export class GraphCard {
     this.tip.hidden = own === undefined || this.scopes === null;
     if (own === undefined || this.scopes === null) return;
     setText(this.tip, this.scopes.describe(own, this.times));
-    this.tip.style.transform = `translate(${Math.round(at.x + 12)}px, ${Math.round(at.y + 12)}px)`;
+    placeTip(this.tip, element('models-graph'), at);
   }
 }

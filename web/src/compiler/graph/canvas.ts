@@ -11,6 +11,13 @@ export interface GraphEvents {
   select(box: number | null): void;
 }
 
+/** Puts a note on a box beside the pointer, inside the frame. */
+export function placeTip(tip: HTMLElement, frame: HTMLElement, { x, y }: Place): void {
+  const left = Math.min(x + 14, frame.clientWidth - tip.offsetWidth - 8);
+  const below = y + 18 + tip.offsetHeight < frame.clientHeight;
+  tip.style.transform = `translate(${Math.max(8, left)}px, ${below ? y + 18 : y - tip.offsetHeight - 10}px)`;
+}
+
 /** A press that moves by less counts as a click. */
 const CLICK_PIXELS = 4;
 const PAN_PIXELS = 60;
@@ -59,7 +66,7 @@ export class GraphCanvas {
   show(scene: Scene | null, keep: boolean): void {
     this.scene = scene;
     this.painter.setScene(scene);
-    this.hovered = null;
+    this.hover(null, { x: 0, y: 0 }); // what was under the pointer may lie elsewhere
     if (!keep) this.selected = null;
     this.lit = null;
     if (scene !== null) {

@@ -5,7 +5,8 @@ import { create, element, setText } from '../../views/dom.ts';
 import { bytes, count, plural } from '../../views/format.ts';
 import type { Scene } from '../graph/arrange.ts';
 import { diff, type Change } from '../graph/diff.ts';
-import { GraphCanvas } from '../graph/canvas.ts';
+import type { Place } from '../graph/camera.ts';
+import { GraphCanvas, placeTip } from '../graph/canvas.ts';
 import { countBoxes, drawKernels, drawNodes, MAX_NODES, type Drawing, type Marks } from '../graph/scene.ts';
 import { Layouter } from '../layouter.ts';
 import { allNodes, GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
@@ -347,16 +348,13 @@ export class StagesView {
     return describeBox(this.report as Report, this.drawing(this.place).stage, this.shown as Scene, box);
   }
 
-  private hover(box: number | null, { x, y }: { x: number; y: number }): void {
+  private hover(box: number | null, at: Place): void {
     this.tip.hidden = box === null;
     if (box === null || this.shown === null) return;
     const [title, ...rest] = this.lines(box);
     const shown = rest.slice(0, 3).map(({ label, value }) => create('p', '', `${label} ${value}`));
     this.tip.replaceChildren(create('strong', '', title.value), ...shown);
-    const frame = element('graph-frame');
-    const left = Math.min(x + 14, frame.clientWidth - this.tip.offsetWidth - 8);
-    const below = y + 18 + this.tip.offsetHeight < frame.clientHeight;
-    this.tip.style.transform = `translate(${Math.max(8, left)}px, ${below ? y + 18 : y - this.tip.offsetHeight - 10}px)`;
+    placeTip(this.tip, element('graph-frame'), at);
   }
 
   private describe(box: number | null): void {
