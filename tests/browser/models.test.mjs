@@ -221,6 +221,22 @@ describe('the Models tab', () => {
     }
   });
 
+  test('a large picture is drawn in all its colours', async () => {
+    const shape = [1, 3, 600, 600];
+    assert.equal(await open('picture.onnx', file.model({ nodes: [file.node('Neg', ['x'], ['y'])], inputs: [file.value('x', 1, shape)], outputs: [file.value('y', 1, shape)] })), 'is open');
+    await get('models-way').selectOption('chance');
+    assert.equal(await run(), 'ms a run');
+    const means = await page.locator('canvas.models-picture').evaluate((canvas) => {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return [0, 1, 2].map((channel) => {
+        let sum = 0;
+        for (let i = channel; i < data.length; i += 4) sum += data[i];
+        return (4 * sum) / data.length;
+      });
+    });
+    for (const mean of means) assert.ok(Math.abs(mean - 127.5) < 2, `${means}`);
+  });
+
   test('a network that the page makes runs, and its file is saved', async () => {
     await get('models-digits').click();
     await until(async () => /digits.onnx is open/.test(await said('models-notice')), 'made it');

@@ -44,11 +44,12 @@ function bars(output: Output, scores: Float32Array, classes: readonly string[]):
   return create('div', '', create('p', 'foot', `The likeliest of ${count(scores.length)} classes, ${what}${output.shape.length === 2 && output.shape[0] > 1 ? ', of the first example' : ''}.`), list);
 }
 
-/** The sizes of a picture and the place of its channels if the output looks like a picture, otherwise null. */
-function pictureOf({ shape }: Output): { channels: number; height: number; width: number; isFirst: boolean } | null {
+/** The sizes of a picture and the place of its channels if the output looks like a picture and all of it was sent, otherwise null. */
+function pictureOf({ shape, values }: Output): { channels: number; height: number; width: number; isFirst: boolean } | null {
   const rank = shape.length;
   if (rank < 2 || rank > 4) return null;
   const [c, h, w] = rank === 2 ? [1, ...shape] : shape.slice(-3);
+  if (c * h * w > values.length) return null;
   const isSide = (size: number): boolean => size >= LEAST_SIDE;
   if ((c === 1 || c === 3) && isSide(h) && isSide(w)) return { channels: c, height: h, width: w, isFirst: true };
   return (w === 1 || w === 3) && isSide(c) && isSide(h) ? { channels: w, height: c, width: h, isFirst: false } : null;

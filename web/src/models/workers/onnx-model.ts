@@ -7,8 +7,8 @@ import type { Facts, Given, NodeTime, Output, Ran } from '../protocol.ts';
 import { blocksOf } from './blocks.ts';
 import { facts, graphOf, shapeText, words } from './onnx-words.ts';
 
-/** The most numbers of an output that are sent to the page. */
-const MOST_VALUES = 1 << 18;
+/** The most numbers of an output that are sent to the page: as many as a large picture has. */
+const MOST_VALUES = 1 << 22;
 /** The limits of repeated runs after the first: their number, and their total time in ms. */
 const RUNS = 10;
 const RUNS_MS = 600;
