@@ -460,6 +460,26 @@ describe('the Models tab', () => {
       await open('classifier.onnx', classifier());
       await get('models-way').selectOption('picture');
       const press = (name, within) => page.locator(within).getByRole('button', { name }).click();
+      // Pressed twice at once, it is on once; and what is not seen any more is off.
+      await page.evaluate(() => {
+        const { mediaDevices } = navigator;
+        const ask = mediaDevices.getUserMedia.bind(mediaDevices);
+        window.tracks = [];
+        mediaDevices.getUserMedia = async (wanted) => {
+          const stream = await ask(wanted);
+          window.tracks.push(...stream.getTracks());
+          return stream;
+        };
+        const button = [...document.querySelectorAll('#models-inputs button')].find(({ textContent }) => textContent === 'Camera');
+        button.click();
+        button.click();
+      });
+      const live = () => page.evaluate(() => window.tracks.filter(({ readyState }) => readyState === 'live').length);
+      await page.locator('#models-inputs').getByRole('button', { name: 'Take it' }).waitFor();
+      await until(async () => (await page.evaluate(() => window.tracks.length)) === 2 && (await live()) === 1, 'was on once');
+      await get('models-way').selectOption('chance');
+      await get('models-way').selectOption('picture');
+      assert.equal(await live(), 0);
       await press('Camera', '#models-inputs');
       await press('Take it', '#models-inputs');
       await until(async () => (await page.locator('.seen[width]').count()) === 1, 'took a picture');

@@ -172,7 +172,7 @@ export class ExampleSet {
   private async shoot(own: PictureClass, press: HTMLButtonElement): Promise<void> {
     if (this.camera.isOn) return this.camera.stop();
     try {
-      await this.camera.start();
+      if (!(await this.camera.start())) return;
       setText(press, 'Stop');
       while (this.camera.isOn) {
         own.pictures.push(await createImageBitmap(this.camera.video));

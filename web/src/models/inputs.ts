@@ -67,6 +67,7 @@ class PictureInput {
   readonly element = create('div', 'picture-input');
   private readonly canvas = create('canvas', 'seen');
   private readonly camera = new Camera();
+  private readonly shootButton = button('Camera', () => void this.shoot());
   private readonly fields: PictureFields;
   private source: ImageBitmap | null = null;
 
@@ -87,10 +88,9 @@ class PictureInput {
       if (file.files?.[0]) void this.take(file.files[0]);
       file.value = '';
     });
-    const shoot = button('Camera', () => void this.shoot(shoot));
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', `What the model sees of the picture for ${name}`);
-    const drop = create('div', 'picture-drop', this.canvas, this.camera.video, create('div', '', create('p', '', 'Drop a picture here.'), button('Choose', () => file.click()), shoot, file));
+    const drop = create('div', 'picture-drop', this.canvas, this.camera.video, create('div', '', create('p', '', 'Drop a picture here.'), button('Choose', () => file.click()), this.shootButton, file));
     drop.addEventListener('drop', (event) => {
       const dropped = event.dataTransfer?.files[0];
       if (dropped === undefined) return;
@@ -109,6 +109,7 @@ class PictureInput {
 
   rest(): void {
     this.camera.stop();
+    setText(this.shootButton, 'Camera');
   }
 
   private async take(file: File): Promise<void> {
@@ -120,16 +121,14 @@ class PictureInput {
     }
   }
 
-  private async shoot(own: HTMLButtonElement): Promise<void> {
+  private async shoot(): Promise<void> {
     try {
       if (!this.camera.isOn) {
-        await this.camera.start();
-        setText(own, 'Take it');
+        if (await this.camera.start()) setText(this.shootButton, 'Take it');
         return;
       }
       this.show(await createImageBitmap(this.camera.video));
-      this.camera.stop();
-      setText(own, 'Camera');
+      this.rest();
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error), true);
     }
