@@ -28,6 +28,8 @@ export class ChatCard {
   private messages: Message[] = [];
   private isWriting = false;
   private isStopped = false;
+  /** Another model was opened since. */
+  private turn = 0;
   private readonly log = element('chat-output');
   private readonly prompt = element<HTMLTextAreaElement>('chat-prompt');
   private readonly send = element<HTMLButtonElement>('chat-send');
@@ -54,7 +56,9 @@ export class ChatCard {
 
   /** Called for another model. */
   open(): void {
+    this.turn++;
     this.clear();
+    this.setWriting(false);
     element('chat-parts').replaceChildren();
     for (const id of ['chat-tokens-per-second', 'chat-first', 'chat-tokens']) setValue(element(id), NONE, null);
   }
@@ -106,39 +110,43 @@ export class ChatCard {
     this.quiet();
     this.setWriting(true);
     // If the talk is cleared meanwhile, its messages stay with the old one.
-    const { messages } = this;
+    const { messages, turn } = this;
     messages.push({ role: 'user', content: text });
     const answer = create('span', 'answer');
-    const turn = create('p', '', create('b', 'asked', text), answer);
-    this.log.append(turn);
+    const shown = create('p', '', create('b', 'asked', text), answer);
+    this.log.append(shown);
     this.prompt.value = '';
     this.say('Reading the text…');
     try {
       await this.runner.ask('write', messages, settings);
-      await this.follow(answer);
+      await this.follow(answer, turn);
       messages.push({ role: 'assistant', content: answer.textContent ?? '' });
     } catch (error) {
+      if (turn !== this.turn) return;
       messages.pop();
-      turn.remove();
+      shown.remove();
       if (this.prompt.value === '') this.prompt.value = text;
       this.say(error instanceof Error ? error.message : String(error), true);
     } finally {
-      this.setWriting(false);
+      if (turn === this.turn) this.setWriting(false);
     }
   }
 
-  private async follow(answer: HTMLElement): Promise<void> {
+  private async follow(answer: HTMLElement, turn: number): Promise<void> {
     for (let reason: string | null = null; reason === null; ) {
       if (this.isStopped) {
         await this.runner.ask('writeEnd');
-        return this.say(ENDS.stop);
+        if (turn === this.turn) this.say(ENDS.stop);
+        return;
       }
       const written = await this.runner.ask('writeOn', SLICE_MS);
+      if (turn !== this.turn) return;
       reason = written.reason;
       const isAtEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 8;
       answer.append(written.text);
       if (isAtEnd) this.log.scrollTop = this.log.scrollHeight;
       const { tokens, promptTokens, firstMs, restMs } = written;
+      if (firstMs === null) continue;
       const rate = tokens > 1 && restMs > 0 ? (1000 * (tokens - 1)) / restMs : NaN;
       setValue(element('chat-tokens-per-second'), significant(rate), Number.isNaN(rate) ? null : rate);
       setValue(element('chat-first'), `${significant(firstMs)} ms`, firstMs);

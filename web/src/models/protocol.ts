@@ -151,8 +151,8 @@ export interface Written {
   text: string;
   tokens: number;
   promptTokens: number;
-  /** The time from the question to the first token, and from then until now, in ms. */
-  firstMs: number;
+  /** The time from the question to the first text, null before that, and from then until now, in ms. */
+  firstMs: number | null;
   restMs: number;
   /** Why generation ended; null while it goes on. */
   reason: string | null;
@@ -170,10 +170,8 @@ export interface ModelsMethods {
   load(name: string, file: Blob): Facts;
   /** Trains the page's own small model for the given time in ms, or until it is complete. */
   make(which: Maker, ms: number): Making;
-  /** Opens the page's own model as it is now, like load with its file. */
-  take(which: Maker): Facts;
-  /** The file of the loaded model, if the page made it. */
-  file(): Uint8Array;
+  /** Opens the page's own model as it is now, like load with its file, which is returned, too. */
+  take(which: Maker): { facts: Facts; file: Blob };
   run(given: Given[]): Ran;
   /** Runs the nodes one by one. */
   times(given: Given[]): NodeTime[];

@@ -14,6 +14,8 @@ const PROFILED_TOKENS = 24;
 /** A text that is being written. */
 interface Writing {
   pieces: AsyncGenerator<string, llm.Generated>;
+  /** The next piece, where the time of a slice was over before it came. */
+  next: Promise<IteratorResult<string, llm.Generated>> | null;
   signal: AbortController;
   begin: number;
   first: number;
@@ -21,10 +23,21 @@ interface Writing {
   promptTokens: number;
 }
 
+/** What renders the templates of chats, and tells the text of each. */
+async function rendererOf(tell: (text: string) => void): Promise<llm.ChatTemplate> {
+  const { Template } = await import('@huggingface/jinja');
+  return class extends Template {
+    override render(context: Record<string, unknown>): string {
+      const text = super.render(context);
+      tell(text);
+      return text;
+    }
+  };
+}
+
 export class GgufModel {
   private constructor(
     readonly facts: Facts,
-    readonly source: Blob,
     readonly model: llm.Model | null,
   ) {}
 
@@ -52,7 +65,7 @@ export class GgufModel {
     } catch (error) {
       made.problem = describe(error);
     }
-    return new GgufModel(made, source, model);
+    return new GgufModel(made, model);
   }
 
   private writing: Writing | null = null;
@@ -70,41 +83,53 @@ export class GgufModel {
     const { loaded: model } = this;
     const signal = new AbortController();
     const options = { ...rest, ...(seed !== null && { seed }), signal: signal.signal };
-    const hasTemplate = typeof model.metadata['tokenizer.chat_template'] === 'string';
+    const source = model.metadata['tokenizer.chat_template'];
     const prompt = messages.at(-1)?.content ?? '';
     if (prompt !== '') this.prompt = prompt;
     const begin = performance.now();
-    const pieces = hasTemplate ? model.chat(messages, { ...options, template: (await import('@huggingface/jinja')).Template }) : model.generate(prompt, options);
-    const promptTokens = messages.reduce((sum, { content }) => sum + model.tokenizer.encode(content).length, 0);
-    this.writing = { pieces, signal, begin, first: 0, tokens: 0, promptTokens };
+    const { tokenizer } = model;
+    const count = (text: string, isBegun = false): void => void (writing.promptTokens = tokenizer.encode(text, isBegun ? { begin: false } : {}).length);
+    // Many templates write the token that begins a text themselves.
+    const countChat = (text: string): void => count(text, tokenizer.begin !== undefined && text.startsWith(tokenizer.textOf(tokenizer.begin)));
+    const pieces = typeof source === 'string' ? model.chat(messages, { ...options, template: await rendererOf(countChat) }) : model.generate(prompt, options);
+    const writing: Writing = { pieces, next: null, signal, begin, first: 0, tokens: 0, promptTokens: 0 };
+    if (typeof source !== 'string') count(prompt);
+    this.writing = writing;
   }
 
   async writeOn(ms: number): Promise<Written> {
     const { writing } = this;
     if (writing === null) throw new Error('No text is being written.');
     const end = performance.now() + ms;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new Promise<null>((wake) => (timer = setTimeout(wake, ms, null)));
     let [text, reason] = ['', null as string | null];
     while (reason === null && performance.now() < end) {
-      const { value, done } = await writing.pieces.next();
+      writing.next ??= writing.pieces.next();
+      const got = await Promise.race([writing.next, over]);
+      if (got === null) break; // a long prompt is being read, or tokens are written that are no text
+      writing.next = null;
       if (writing.first === 0) writing.first = performance.now();
-      if (done) {
-        reason = value.reason;
-        writing.tokens = value.tokens.length;
+      if (got.done) {
+        reason = got.value.reason;
+        writing.tokens = got.value.tokens.length;
         this.writing = null;
       } else {
-        text += value;
+        text += got.value;
         writing.tokens++;
       }
     }
+    clearTimeout(timer);
     const { begin, first, tokens, promptTokens } = writing;
-    return { text, tokens, promptTokens, firstMs: first - begin, restMs: performance.now() - first, reason };
+    const now = performance.now();
+    return { text, tokens, promptTokens, firstMs: first === 0 ? null : first - begin, restMs: first === 0 ? 0 : now - first, reason };
   }
 
   async writeEnd(): Promise<void> {
     const { writing } = this;
     this.writing = null;
     writing?.signal.abort();
-    await writing?.pieces.return({ reason: 'signal', tokens: [] });
+    await Promise.allSettled([writing?.next, writing?.pieces.return({ reason: 'signal', tokens: [] })]);
   }
 
   async parts(): Promise<Part[]> {
