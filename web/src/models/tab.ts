@@ -46,7 +46,7 @@ export class ModelsTab {
   /** The open file, and the best time of a run. */
   private source: { name: string; blob: Blob; isMade: boolean } | null = null;
   private runMs: number | null = null;
-  private making: Maker | null = null;
+  private making: { readonly which: Maker } | null = null;
   private isTaken = false;
   /** The page's own model trains only while the tab is shown. */
   private readonly resting = new Rest();
@@ -148,9 +148,9 @@ export class ModelsTab {
 
   /** Trains one of the page's own models and opens it. */
   private async make(which: Maker): Promise<void> {
-    if (this.making === which) return;
+    if (this.making?.which === which) return;
     this.surroundings.quiet();
-    this.making = which;
+    const making = (this.making = { which });
     this.isTaken = false;
     writeModel(which);
     const bar = element('models-bar');
@@ -160,20 +160,19 @@ export class ModelsTab {
       for (let done = false; !done; ) {
         await this.resting.wait();
         const { step, steps, loss, done: isDone } = await this.runner.ask('make', which, SLICE_MS);
-        if (this.making !== which) return;
+        if (this.making !== making) return;
         done = isDone || this.isTaken;
         bar.setAttribute('aria-valuenow', String(Math.round((100 * step) / steps)));
         inside<HTMLElement>(bar, 'i').style.transform = `scaleX(${step / steps})`;
         this.say(`It learns: step ${step} of ${steps}, loss ${significant(loss)}.`);
       }
-      const facts = await this.runner.ask('take', which);
-      const blob = new Blob([(await this.runner.ask('file')) as Uint8Array<ArrayBuffer>]);
-      this.source = { name: facts.name, blob, isMade: true };
+      const { facts, file } = await this.runner.ask('take', which);
+      this.source = { name: facts.name, blob: file, isMade: true };
       this.show(facts);
     } catch (error) {
-      if (this.making === which) this.say(`The model was not made: ${textOf(error)}`, true);
+      if (this.making === making) this.say(`The model was not made: ${textOf(error)}`, true);
     } finally {
-      if (this.making === which) this.endMaking();
+      if (this.making === making) this.endMaking();
     }
   }
 

@@ -29,8 +29,10 @@ export class TuneCard {
   private name = '';
   private isRunning = false;
   private isPaused = false;
-  /** Incremented when another model is opened. */
+  /** Incremented when another model is opened and when a training starts. Answers about an earlier one are dropped. */
   private turn = 0;
+  /** Incremented for each loop that follows the training. After a pause, a slice of the loop before may still be under way. */
+  private loop = 0;
   private steps: number[] = [];
   private losses: number[] = [];
   private means: number[] = [];
@@ -119,9 +121,10 @@ export class TuneCard {
     const learningRate = this.number('finetune-rate', (value) => value > 0 && value <= 1);
     const batch = this.number('finetune-batch', (value) => Number.isInteger(value) && value >= 1 && value <= 256);
     if (learningRate === null || batch === null) return this.say('The learning rate is between 0 and 1, and a batch has 1 to 256 examples.', true);
-    const { turn } = this;
+    let { turn } = this;
     try {
       const { examples, names } = this.set.examples;
+      turn = ++this.turn;
       this.names = names;
       this.actions.quiet();
       this.clear();
@@ -144,7 +147,8 @@ export class TuneCard {
   }
 
   private async follow(turn: number): Promise<void> {
-    while (this.isRunning) {
+    const loop = ++this.loop;
+    while (this.isRunning && loop === this.loop) {
       const { step, losses, before, accuracy } = await this.runner.ask('tuneOn', SLICE_MS);
       if (turn !== this.turn) return;
       losses.forEach((loss, i) => {
@@ -175,6 +179,7 @@ export class TuneCard {
     this.isPaused = false;
     this.buttons();
     this.follow(turn).catch((error: unknown) => {
+      if (turn !== this.turn) return;
       this.isRunning = false;
       this.say(error instanceof Error ? error.message : String(error), true);
       this.buttons();
@@ -182,6 +187,7 @@ export class TuneCard {
   }
 
   private async take(): Promise<void> {
+    const { turn } = this;
     if (this.isRunning) this.pause();
     try {
       const bytes = (await this.runner.ask('tuned')) as Uint8Array<ArrayBuffer>;
@@ -189,7 +195,7 @@ export class TuneCard {
       download(this.name.replace(/(\.onnx)?$/, '-tuned.onnx'), 'application/octet-stream', bytes);
       this.say(`The same file with the new weights. Its outputs are ${this.names.slice(0, 10).map((name, i) => `${i}: ${name}`).join(', ')}${this.names.length > 10 ? ' …' : ''}.`);
     } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error), true);
+      if (turn === this.turn) this.say(error instanceof Error ? error.message : String(error), true);
     }
   }
 }

@@ -51,12 +51,13 @@ async function make(which: Makes, ms: number): Promise<Making> {
   return maker.make(ms);
 }
 
-async function take(which: Makes): Promise<Facts> {
+async function take(which: Makes): Promise<{ facts: Facts; file: Blob }> {
   const maker = makers.get(which);
   if (maker === undefined) throw new Error('There is no model in the making.');
   makers.delete(which);
   try {
-    return await load(MADE_NAMES[which], new Blob([await maker.file()]));
+    const file = new Blob([await maker.file()]);
+    return { facts: await load(MADE_NAMES[which], file), file };
   } finally {
     maker.dispose();
   }
@@ -83,7 +84,6 @@ answer<ModelsMethods>(
     load,
     make,
     take,
-    file: async () => (gguf ? new Uint8Array(await gguf.source.arrayBuffer()) : loadedOnnx().bytes.slice()),
     run: (given: Parameters<ModelsMethods['run']>[0]) => loadedOnnx().run(given),
     times: (given: Parameters<ModelsMethods['times']>[0]) => loadedOnnx().times(given),
     tune: async (...args: Parameters<ModelsMethods['tune']>) => {
