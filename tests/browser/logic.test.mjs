@@ -181,6 +181,11 @@ describe('the Logic tab', () => {
     assert.equal((await saved('circuit-save-verilog')).text, verilog);
 
     const data = JSON.parse(text);
+    // Of a rule that leaves most cells as they are, no cell is said to change for sure.
+    await give('some.json', JSON.stringify({ ...data, automaton: { ...data.automaton, fire: 0.25 } }));
+    await says('circuit-cell', 'if it is among those that change');
+    await give('life.json', text);
+    await says('automaton-notice', `life.json has ${gates} gates`);
     const { inputs } = data;
     const lies = [
       ['half.json', text.slice(0, text.length / 2), 'the text is no JSON'],

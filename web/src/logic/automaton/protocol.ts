@@ -54,6 +54,8 @@ export interface CircuitFacts {
   names: readonly string[];
   channels: number;
   boundary: 'zero' | 'wrap';
+  /** Share of the cells that change in a step. */
+  fire: number;
   counts: Record<string, number>;
   depth: number;
   /** null if the circuit was read from a file. */

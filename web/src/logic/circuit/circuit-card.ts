@@ -153,8 +153,8 @@ export class CircuitCard {
     const { x, y } = this.cells.cursor;
     const signals = signalsAt(this.facts, this.frame, x, y);
     this.drawing?.light(signals);
-    const [from, to] = [signals[4], signals[this.facts.outputs[0]]];
-    const text = `Step ${this.frame}, column ${x + 1}, row ${y + 1}: the cell is ${from} and becomes ${to}.`;
+    const { outputs, fire } = this.facts;
+    const text = `Step ${this.frame}, column ${x + 1}, row ${y + 1}: the cell is ${signals[4]} and becomes ${signals[outputs[0]]}${fire < 1 ? ' if it is among those that change' : ''}.`;
     setText(element('circuit-cell'), text);
     this.scrubber.setAttribute('aria-valuetext', `step ${this.frame}`);
   }

@@ -37,10 +37,10 @@ const levels = (values: ArrayLike<number>): Uint8Array => Uint8Array.from(values
 type Cells = CircuitFacts['cells'];
 
 /** The facts about a circuit of an automaton. */
-function factsOf(circuit: logic.Circuit, { channels, boundary }: logic.AutomatonFacts, taken: Taken | null, cells: Cells): CircuitFacts {
+function factsOf(circuit: logic.Circuit, { channels, boundary, fire }: logic.AutomatonFacts, taken: Taken | null, cells: Cells): CircuitFacts {
   const { inputs, gates, outputs } = circuit.data;
   const { counts, depth } = circuit;
-  return { inputs, gates, outputs, channels, boundary, names: logic.NAMES, counts, depth, taken, json: JSON.stringify(circuit), cells };
+  return { inputs, gates, outputs, channels, boundary, fire, names: logic.NAMES, counts, depth, taken, json: JSON.stringify(circuit), cells };
 }
 
 /** A run of a circuit from the given cells of all channels. */
