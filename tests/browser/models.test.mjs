@@ -70,6 +70,8 @@ describe('the Models tab', () => {
     assert.match(await get('models-drop').innerText(), /Nothing leaves this page/);
     assert.equal(await get('models-summary').isVisible(), false);
     assert.match(await get('models-to-come').innerText(), /See what it is[^]*Run it[^]*Train it[^]*Chat/);
+    const kinds = await get('models-to-come').locator('.kinds').allTextContents();
+    assert.deepEqual(kinds, ['ONNX, GGUF', 'ONNX', 'ONNX', 'GGUF'], 'a GGUF file has neither inputs to run nor blocks to train here');
   });
 
   test('an ONNX file is told in words, drawn, and runs to the values of Node', async () => {
