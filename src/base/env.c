@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/text.h"
 
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) {
@@ -18,10 +19,10 @@ sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, 
   va_start(args, format);
   sn_format_list(e->message + used, sizeof e->message - used, e, format, args);
   va_end(args);
-  char *mark = strstr(e->message, SN_HINT);
+  const char *mark = sn_text_find(e->message, SN_HINT);
   if (mark) {
     sn_format(e->hint, sizeof e->hint, "%s", mark + strlen(SN_HINT));
-    *mark = '\0';
+    e->message[mark - e->message] = '\0';
   }
   SN_LOG(env, SN_LOG_EVENTS, "error %d: %s (%s:%d)\n", (int)status, e->message, e->file, line);
   return status;

@@ -38,8 +38,8 @@ static sn_blocks_shape shape_of(const sn_group *g) {
 }
 
 /* Rows of a unit that does `work` for each of them: whole tiles. */
-static int64_t rows_of_unit(int64_t work, int64_t tile) {
-  const int64_t rows = UNIT_WORK / (work + 1) / tile * tile;
+static int64_t rows_of_unit(const sn_blocks_plan *p, int64_t work) {
+  const int64_t tile = p->kernels->rows, rows = UNIT_WORK / (work + 1) / tile * tile;
   return rows > tile ? rows : tile;
 }
 
@@ -101,7 +101,7 @@ static bool plan_product(sn_kernel *kernel) {
   size_t *shared = &kernel->shared_bytes;
   kernel->n_stages = 2;
   kernel->stages[1].units = rows ? kernel->stages[0].units : 0;
-  kernel->stages[0].units = pieces(rows, rows_of_unit(k, SN_QUANT_ROWS));
+  kernel->stages[0].units = pieces(rows, rows_of_unit(p, k));
   if ((!p->few || !kernels->multiply) && !fits(kernels->rows, k, kernels->form, kernels->scales,
                                                &p->unpacked_scales_offset, &kernel->worker_bytes))
     return false;
@@ -128,8 +128,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
   p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
   p->halves = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
-  p->unit =
-      rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1), p->few ? SN_QUANT_ROWS : p->kernels->rows);
+  p->unit = rows_of_unit(p, s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
   SN_FAIL_IF(arena->env, is_product(g) && !plan_product(kernel), SN_ERR_MEMORY,
@@ -148,9 +147,10 @@ static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
   char *memory = run->shared;
   float *scales = (float *)(void *)(memory + p->scales_offset);
   int32_t *totals = (int32_t *)(void *)(scales + all);
-  sn_quant_x x = {
-      .scales = scales + row * parts, .totals = totals + row * parts, .rows = p->shape.rows};
-  if (p->kernels->form == SN_QUANT_SHORTS) x.q = (int16_t *)(void *)memory + row * k;
+  sn_quant_x x = {.q = (int16_t *)(void *)memory + row * k,
+                  .scales = scales + row * parts,
+                  .totals = totals + row * parts,
+                  .rows = p->shape.rows};
   if (p->form != SN_QUANT_SHORTS)
     x.bytes = (int8_t *)memory + p->bytes_offset + row * (int64_t)sn_quant_bytes(p->form, k);
   if (p->halves) x.firsts = totals + all + row * parts;
@@ -161,8 +161,7 @@ static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
 static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
-  const int64_t unit = rows_of_unit(s->k, SN_QUANT_ROWS), all = s->batch * s->rows,
-                parts = s->k / SN_PART;
+  const int64_t unit = rows_of_unit(p, s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
   const int64_t last = end * unit < all ? end * unit : all;
   const sn_quant_x out = quantized(run, 0);
   p->kernels->take(p->form, operand(run, &run->kernel->group->call.operands[0]),

@@ -44,8 +44,8 @@ static inline size_t sn_quant_bytes(sn_quant_form form, int64_t k) {
  * bytes, there are SN_QUANT_BEHIND_X bytes more, which are read with the last parts of a row, and count for nothing. */
 #define SN_QUANT_BEHIND_X (3 * SN_PART * sizeof(int16_t))
 typedef struct sn_quant_x {
-  int16_t *q;    /* in shorts, or NULL */
-  int8_t *bytes; /* in the other form, or NULL */
+  int16_t *q;    /* in shorts, for kernels that read those */
+  int8_t *bytes; /* in another form, or NULL */
   float *scales;
   int32_t *totals; /* of the whole numbers of a part */
   int32_t *firsts; /* of the first 16 of them, or NULL: Q6_K has a scale for each 16 */

@@ -22,7 +22,6 @@
 
 /* Where a value lies. */
 typedef struct sn_handle {
-  uint32_t device; /* always 0: there is only one device so far */
   uint32_t buffer; /* SN_NONE: no step touches it */
   size_t offset, bytes;
 } sn_handle;

@@ -25,7 +25,7 @@ static bool may_join(const finder *f, size_t k) {
 
 static bool same_memory(const finder *f, uint32_t u, uint32_t v) {
   const sn_handle *a = &f->program->handles[u], *b = &f->program->handles[v];
-  if (a->buffer == SN_NONE || a->device != b->device || a->buffer != b->buffer) return false;
+  if (a->buffer == SN_NONE || a->buffer != b->buffer) return false;
   return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
