@@ -37,7 +37,9 @@ static twin some_rows(twins *w, const sn_block_layout *layout, const sn_type *ty
 static void open_contexts(sn_context *contexts[4]) {
   const sn_isa_id best = sn_isa_detect();
   const sn_isa_id all[] = {best, SN_ISA_SSE2, SN_ISA_AVX2, SN_ISA_GENERIC};
-  for (int i = 0; i < 4; i++) contexts[i] = case_context(i + 1, all[i] <= best ? all[i] : best);
+  const bool is_x86 = best >= SN_ISA_SSE2 && best <= SN_ISA_AVX512;
+  for (int i = 0; i < 4; i++)
+    contexts[i] = case_context(i + 1, is_x86 && all[i] <= best ? all[i] : best);
 }
 
 static void block_case(sn_context *in, sn_block_kind kind) {
