@@ -17,3 +17,4 @@ export { copyOf, type Program } from './program.js';
 export { tracedGraph } from './tracedgraph.js';
 export { checkShape } from './upload.js';
 export { moduleSource } from './runtime/files.js';
+export { nextTurn } from './runtime/turns.js';

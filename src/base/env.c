@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/format.h"
-#include "base/text.h"
 
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) {

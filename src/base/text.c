@@ -41,11 +41,6 @@ void sn_text_add_json(sn_text *text, const char *string) {
   sn_text_add(text, "\"");
 }
 
-const char *sn_text_behind(const char *text, const char *part) {
-  while (*part && *text == *part) text++, part++;
-  return *part ? NULL : text;
-}
-
 void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *variable) {
   if (!stride) return;
   if (*any)
@@ -56,9 +51,4 @@ void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *vari
   if (size != 1 || !*variable) sn_text_add(text, "%lld", size);
   if (*variable) sn_text_add(text, size == 1 ? "%s" : " * %s", variable);
   *any = true;
-}
-
-const char *sn_text_find(const char *text, const char *part) {
-  while (*text && !sn_text_behind(text, part)) text++;
-  return *text ? text : NULL;
 }

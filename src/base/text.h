@@ -4,6 +4,7 @@
 #define SN_BASE_TEXT_H
 
 #include "base/alloc.h"
+#include "base/find.h"
 
 typedef struct sn_text {
   sn_arena *arena;
@@ -22,12 +23,5 @@ void sn_text_add_json(sn_text *text, const char *string);
 /* Adds one term of an index expression: stride * variable, or just stride if the variable is "". *any:
  * whether there was a term before; it is updated. */
 void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *variable);
-
-/* The first occurrence of part, which is not empty, in text; NULL if there is none. Used instead of
- * the C library's strstr, which is built for long parts and would have to be downloaded by pages. */
-const char *sn_text_find(const char *text, const char *part);
-
-/* If text begins with part, the rest of text; else NULL. */
-const char *sn_text_behind(const char *text, const char *part);
 
 #endif
