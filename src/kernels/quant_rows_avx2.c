@@ -3,6 +3,7 @@
 #define SN_QUANT_VECTOR_BYTES 32
 #define SN_QUANT_TILE_BYTES 32
 #define SN_QUANT_X_ROWS 2
+#include "kernels/quant_halves.h"
 #include "kernels/quant_part.h"
 
 typedef q_bytes tile_bytes;
@@ -17,11 +18,6 @@ static inline q_ints fours(bool is_signed, q_ints sums, q_bytes w, q_bytes x) {
   return sums + (q_ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 #define tile_fours fours
-
-#define SN_QUANT_HALVES
-static inline vec_f32 halves(vec_ints bits) {
-  return (vec_f32)_mm_cvtph_ps(_mm_packus_epi32((__m128i)bits, (__m128i)bits));
-}
 
 #define SN_QUANT_TABLE sn_quant_avx2
 #include "kernels/quant_rows.inc"

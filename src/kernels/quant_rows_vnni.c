@@ -5,6 +5,7 @@
 #define SN_QUANT_TILE_BYTES 64
 #define SN_QUANT_X_ROWS 4
 #define SN_QUANT_UNSIGNED
+#include "kernels/quant_halves.h"
 #include "kernels/quant_part.h"
 
 typedef uint8_t tile_bytes __attribute__((vector_size(SN_QUANT_TILE_BYTES)));
@@ -18,11 +19,6 @@ static inline q_ints fours(bool is_signed, q_ints sums, q_bytes w, q_bytes x) {
 static inline tile_ints tile_fours(bool is_signed, tile_ints sums, tile_bytes w, tile_bytes x) {
   (void)is_signed;
   return (tile_ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)w, (__m512i)x);
-}
-
-#define SN_QUANT_HALVES
-static inline vec_f32 halves(vec_ints bits) {
-  return (vec_f32)_mm_cvtph_ps(_mm_packus_epi32((__m128i)bits, (__m128i)bits));
 }
 
 #define SN_QUANT_TABLE sn_quant_vnni
