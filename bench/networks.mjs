@@ -10,6 +10,7 @@
 // is installed, in turns, the best of each.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
+import { LETTERS, gpt } from './gpt.mjs';
 import { resnet8 } from './resnet.mjs';
 import { closeVariants, openVariants } from './variants.mjs';
 
@@ -28,24 +29,12 @@ const { values: given } = parseArgs({
 await sn.init({ threads: Number(given.threads) });
 const { nn, optim, random } = sn;
 
-const LETTERS = 65;
-
-/** The transformer of letters: learnt positions, pre-norm blocks, GELU, an untied head. */
-const gpt = (width, blocks, heads, context) => {
-  const block = () => nn.sequential(
-    nn.residual(nn.layerNorm(width), nn.selfAttention(width, heads, { causal: true })),
-    nn.residual(nn.layerNorm(width), nn.linear(width, 4 * width), nn.gelu(), nn.linear(4 * width, width)),
-  );
-  const places = { init: (key) => random.normal(key, [context, width]).mul(0.02), apply: (table, x) => sn.add(x, table) };
-  return nn.sequential(nn.embedding(LETTERS, width), places, ...Array.from({ length: blocks }, block), nn.layerNorm(width), nn.linear(width, LETTERS));
-};
-
 /** Random whole numbers below count. */
 const letters = (seed, shape, count) => random.uniform(random.key(seed), shape, { maxval: count }).astype('int32');
 
 const gptCase = (width, blocks, heads, context, batch, asked) => ({
   name: `GPT width ${width}, ${blocks} blocks, ${heads} heads, ${context} letters, batch ${batch}`,
-  module: gpt(width, blocks, heads, context),
+  module: gpt(sn, width, blocks, heads, context),
   optimizer: optim.adamw({ lr: 1e-3 }),
   batch: () => [letters(1, [batch, context], LETTERS), letters(2, [batch, context], LETTERS)],
   // Per letter: 12 width^2 of a block, and the head; the scores and the weighted sums of attention are width * context each.

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import * as sn from '../js/dist/index.js';
 import { pipelineParallel, tensorParallel } from '../js/dist/parallel.js';
 import { root } from '../scripts/lib/proc.mjs';
+import { LETTERS, gpt } from './gpt.mjs';
 import { median, table } from './report.mjs';
 
 const TOOL = join(root, 'build/native-mpi/tools/train/sinter-train');
@@ -35,14 +36,20 @@ const plain = () => blocks(() => residual(feed(4 * WIDTH)));
 const sideBySide = () => blocks(() => residual(tensorParallel(BLOCKS, feed(4 * WIDTH / BLOCKS))));
 const inLine = () => nn.sequential(pipelineParallel(BLOCKS, residual(feed(4 * WIDTH)), { parts: 8 }), nn.linear(WIDTH, 10));
 
+/** The pictures and labels of a batch. */
+const pictures = (...image) => (n) => [random.normal(random.key(1), [n, ...image]), letters(2, [n], 10)];
+const CONTEXT = 128;
+const texts = (n) => [letters(1, [n, CONTEXT], LETTERS), letters(2, [n, CONTEXT], LETTERS)];
+
 /** slow: the latency in microseconds and the megabytes per second that SINTER_TRAIN_NETWORK simulates. shared: the module
  *  that the processes divide, instead of the batch. */
 const MODELS = [
-  { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), image: [28, 28, 1], batch: 64, steps: 200, slow: '200 20' },
-  { name: 'MLP 784-256-128-10, batch 512', module: mlp(), image: [784], batch: 512, steps: 150, slow: '200 200' },
-  { name: '4 blocks 512-2048-512, the batch of 128 in 4', module: plain(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
-  { name: '4 blocks 512-2048-512 side by side in 4, batch 128', module: plain(), shared: sideBySide(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
-  { name: '4 blocks 512-2048-512 one behind the other, batch 128 in 8', module: plain(), shared: inLine(), image: [WIDTH], batch: 128, steps: 40, slow: '200 500' },
+  { name: 'CNN 28 x 28, 16 and 32 channels, batch 64', module: cnn(), data: pictures(28, 28, 1), batch: 64, steps: 200, slow: '200 20' },
+  { name: 'MLP 784-256-128-10, batch 512', module: mlp(), data: pictures(784), batch: 512, steps: 150, slow: '200 200' },
+  { name: 'GPT width 192, 6 blocks, 128 letters, batch 12', module: gpt(sn, 192, 6, 6, CONTEXT), data: texts, batch: 12, steps: 20, slow: '200 200' },
+  { name: '4 blocks 512-2048-512, the batch of 128 in 4', module: plain(), data: pictures(WIDTH), batch: 128, steps: 40, slow: '200 500' },
+  { name: '4 blocks 512-2048-512 side by side in 4, batch 128', module: plain(), shared: sideBySide(), data: pictures(WIDTH), batch: 128, steps: 40, slow: '200 500' },
+  { name: '4 blocks 512-2048-512 one behind the other, batch 128 in 8', module: plain(), shared: inLine(), data: pictures(WIDTH), batch: 128, steps: 40, slow: '200 500' },
 ];
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string', default: '' }, ranks: { type: 'string', default: '1,2,4' } } });
@@ -52,16 +59,15 @@ const folder = mkdtempSync(join(tmpdir(), 'sinter-processes-'));
 process.on('exit', () => rmSync(folder, { recursive: true }));
 
 /** The arguments that train a model. */
-const written = ({ name, image, batch, steps }, kind, module, options) => {
+const written = ({ name, data, batch, steps }, kind, module, options) => {
   const at = (suffix) => join(folder, `${name.replaceAll(/\W/g, '')}${suffix}`);
-  const [x, y] = [random.normal(random.key(1), [4 * batch, ...image]), letters(2, [4 * batch], 10)];
-  const loss = (params, pictures, labels) => sn.softmaxCrossEntropy(module.apply(params, pictures), labels).mean();
+  const [x, y] = data(4 * batch);
+  const loss = (params, inputs, labels) => sn.softmaxCrossEntropy(module.apply(params, inputs), labels).mean();
   const step = sn.trainStep(loss, optim.adam({ lr: 1e-3 }), options);
-  const some = [sn.zeros([batch, ...image]), sn.zeros([batch], { dtype: 'int32' })];
   writeFileSync(at('.x.npy'), sn.io.npy.encode(x));
   writeFileSync(at('.y.npy'), sn.io.npy.encode(y));
   const file = at(`.${kind}.step`);
-  writeFileSync(file, step.export(step.init(module.init(random.key(3))), ...some));
+  writeFileSync(file, step.export(step.init(module.init(random.key(3))), ...data(batch)));
   return [file, '--data', at('.x.npy'), '--labels', at('.y.npy'), '--steps', String(steps), '--threads', '1'];
 };
 
