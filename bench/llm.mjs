@@ -2,10 +2,13 @@
 // prompts and steps of LoRA (of the small model only) on two threads. It runs in Node, or with --page in a worker of Chromium
 // beside @wllama/wllama, which is llama.cpp in WebAssembly. Both take turns, and the best time of each counts. ROUNDS=N sets
 // the number of turns.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { chromiumOptions } from '../tests/browser/browsers.mjs';
-import { textOf } from './llm-model.mjs';
+import { modelFile, textOf } from './llm-model.mjs';
 import { ask } from './llm-worker.mjs';
 import { serve } from './peers/serve.mjs';
 
@@ -13,11 +16,11 @@ const { values: { page: isInPage, size }, positionals } = parseArgs({ allowPosit
 const kinds = positionals.length > 0 ? positionals : ['Q8_0', 'Q4_0', 'Q4_K'];
 const rounds = Number(process.env.ROUNDS ?? 3);
 
-/** Runs in the page. */
-const openPeer = async (bytes) => {
+/** Runs in the page, which has the model as a file of the disk: a Blob of half a gigabyte and more cannot be read there. */
+const openPeer = async () => {
   const { Wllama } = await import('/node_modules/@wllama/wllama/esm/index.js');
   const wllama = new Wllama({ default: '/node_modules/@wllama/wllama/esm/wasm/wllama.wasm' }, { suppressNativeLog: true });
-  await wllama.loadModel([new Blob([bytes])], { n_ctx: 1024, n_threads: 2, n_gpu_layers: 0, warmup: true });
+  await wllama.loadModel([...document.querySelector('input').files], { n_ctx: 1024, n_threads: 2, n_gpu_layers: 0, warmup: true });
   window.peer = async ({ prompt, count }) => {
     const begin = performance.now();
     const made = await wllama.createCompletion({ prompt, max_tokens: count, temperature: 0, stream: false, cache_prompt: false });
@@ -65,6 +68,15 @@ async function measure(tell, page) {
   if (lora) show('a step of LoRA', `${(lora.ms / 1e3).toFixed(2)} s`, `, ${lora.memory.toFixed(2)} times the file in memory`);
 }
 
+/** The path of the model's file, in a folder that is removed in the end. */
+const onDisk = (kind) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sinter-llm-'));
+  process.on('exit', () => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'model.gguf');
+  writeFileSync(path, modelFile(kind, size));
+  return path;
+};
+
 async function inPage(kind, browser, server) {
   const page = await browser.newPage();
   await page.goto(`${server.url}/bench/wasm/page.html`);
@@ -80,7 +92,9 @@ async function inPage(kind, browser, server) {
     };
     return answer();
   });
-  await page.evaluate(`(${openPeer})(await import('/bench/llm-model.mjs').then(({ modelFile }) => modelFile('${kind}', '${size}')))`.replace(/^/, '(async () => ').replace(/$/, ')()'));
+  await page.evaluate(() => document.body.append(Object.assign(document.createElement('input'), { type: 'file' })));
+  await page.setInputFiles('input', onDisk(kind));
+  await page.evaluate(openPeer);
   await measure((name, number) => page.evaluate((order) => window.ask(order), { name, kind, size, number }), page);
   await page.close();
 }
