@@ -49,7 +49,7 @@ static sn_status add_members(source *s, sn_arena *arena, const sn_chain *chain) 
 }
 
 static size_t parts_of(const sn_group *g) {
-  return g->kind == SN_GROUP_CHAIN ? g->chain->n_members : (size_t)1 + sn_group_befores(g);
+  return g->kind == SN_GROUP_CHAIN ? g->chain->n_members : (size_t)1 + !!sn_group_prologue(g);
 }
 
 static sn_status list_parts(source *s, sn_arena *arena) {
@@ -59,7 +59,7 @@ static sn_status list_parts(source *s, sn_arena *arena) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof *s->parts, (void **)&s->parts));
   for (size_t i = 0; i < groups->n_groups; i++) {
     const sn_group *g = &groups->groups[i];
-    if (sn_group_befores(g)) add_parts(s, g->contraction.before, sn_group_befores(g));
+    if (sn_group_prologue(g)) add_parts(s, sn_group_prologue(g), 1);
     if (g->kind == SN_GROUP_CHAIN)
       SN_TRY(add_members(s, arena, g->chain));
     else

@@ -126,8 +126,8 @@ static bool product_suits_tiles(const sn_chain_fit *f, const sn_group *g) {
   const sn_contraction *c = &g->contraction;
   const sn_nest *along = &c->factors[0].nests->of[SN_AXIS_ALONG];
   const int64_t n = g->space[f->outer];
-  if (c->total_dtype != SN_F32 || c->n_before) return false;
-  if (!sn_chain_uses_up(f, g)) return n == f->columns && c->k <= SN_TILED_TERMS;
+  if (c->total_dtype != SN_F32 || c->prologue) return false;
+  if (!sn_chain_consumes_scores(f, g)) return n == f->columns && c->k <= SN_TILED_TERMS;
   return c->k == f->columns && sn_chain_row_elements(f, c->factors[0].value) == f->columns &&
          c->factors[0].offset == 0 && along->rank == 1 && along->strides[0] == 1 &&
          n <= SN_TILED_COLUMNS && f->results + n <= SN_TILED_RESULTS;

@@ -170,9 +170,8 @@ typedef struct sn_row {
 typedef struct sn_contraction {
   sn_operand *factors; /* a and b */
   int64_t k;
-  sn_dtype total_dtype;    /* of the sums, and of a and b once packed */
-  struct sn_group *before; /* maps that run first, over all of their points (prologue.c) */
-  uint32_t n_before;       /* 0 or 1 */
+  sn_dtype total_dtype;      /* of the sums, and of a and b once packed */
+  struct sn_group *prologue; /* NULL, or a map that runs first as a whole (prologue.c) */
 } sn_contraction;
 
 /* One op along one axis, for every point of the space: strides of its operands and of stores[0]
@@ -266,8 +265,9 @@ static inline uint32_t sn_group_phases(const sn_group *g) {
   return g->kind == SN_GROUP_REDUCE || g->kind == SN_GROUP_ROW ? g->row.n_phases : 0;
 }
 
-static inline uint32_t sn_group_befores(const sn_group *g) {
-  return g->kind == SN_GROUP_CONTRACTION ? g->contraction.n_before : 0;
+/* NULL where there is none. */
+static inline sn_group *sn_group_prologue(const sn_group *g) {
+  return g->kind == SN_GROUP_CONTRACTION ? g->contraction.prologue : NULL;
 }
 
 static inline int64_t sn_group_points(const sn_group *g) {

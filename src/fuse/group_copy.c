@@ -47,7 +47,7 @@ static sn_status copy_groups(sn_arena *arena, sn_group **list, uint32_t n) {
 
 static sn_status copy_contraction(sn_arena *arena, sn_contraction *c) {
   SN_TRY(copy_factors(arena, c));
-  return c->n_before ? copy_groups(arena, &c->before, c->n_before) : SN_OK;
+  return c->prologue ? copy_groups(arena, &c->prologue, 1) : SN_OK;
 }
 
 static sn_status copy_chain(sn_arena *arena, sn_chain **chain) {

@@ -74,8 +74,8 @@ static void begin_space(visitor *v, const sn_group *g) {
 
 sn_status sn_group_visit(const sn_group *g, sn_touch_fn *fn, void *user) {
   visitor v = {fn, user, {.group = g}};
-  for (uint32_t i = 0; i < sn_group_befores(g); i++) /* a map has none itself */
-    SN_TRY(sn_group_visit(&g->contraction.before[i], fn, user));
+  const sn_group *prologue = sn_group_prologue(g); /* which has none itself */
+  if (prologue) SN_TRY(sn_group_visit(prologue, fn, user));
   begin_space(&v, g);
   switch (g->kind) {
   case SN_GROUP_MAP: break;

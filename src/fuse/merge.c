@@ -46,7 +46,7 @@ static void merge(const sn_group *g, int64_t *dims, int *rank, int base, int sta
 }
 
 void sn_merge_dims(sn_group *g) {
-  for (uint32_t i = 0; i < sn_group_befores(g); i++) sn_merge_dims(&g->contraction.before[i]);
+  if (sn_group_prologue(g)) sn_merge_dims(sn_group_prologue(g));
   if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_CHAIN) return; /* (batch..., m, n) */
   if (g->kind == SN_GROUP_CONTROL) return;
   const bool ragged = sn_group_phases(g) && g->row.ends;

@@ -155,8 +155,7 @@ static void print_product(sn_text *t, const sn_group *g) {
 }
 
 void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
-  for (uint32_t k = 0; k < sn_group_befores(g); k++)
-    sn_group_print(t, i, &g->contraction.before[k]);
+  if (sn_group_prologue(g)) sn_group_print(t, i, sn_group_prologue(g));
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
   switch (g->kind) {

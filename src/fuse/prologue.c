@@ -30,13 +30,13 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
     const uint32_t v = map->stores[0].target.value, to = reader[v];
     sn_group *product = &groups->groups[to];
     if (n_reads[v] != 1 || n_writes[v] != 1) continue; /* two groups may write a pad's buffer */
-    if (product->kind != SN_GROUP_CONTRACTION || product->contraction.n_before) continue;
+    if (product->kind != SN_GROUP_CONTRACTION || product->contraction.prologue) continue;
     sn_contraction *c = &product->contraction;
-    SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&c->before));
-    c->before[c->n_before++] = *map;
+    SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&c->prologue));
+    *c->prologue = *map;
     sn_group_buffers(product, 1, set);
     if (set->n > groups->target->limits.buffers) {
-      c->n_before = 0;
+      c->prologue = NULL;
       continue;
     }
     product->flops += map->flops;

@@ -166,7 +166,7 @@ static sn_status describe_product(sn_serial *s, const sn_group *g) {
   const sn_contraction *c = &g->contraction;
   const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
   const sn_vec zero = sn_expand_const(&s->j.walk.lanes, c->total_dtype, 0);
-  if (c->n_before) SN_TRY(describe_map(s, c->before));
+  if (c->prologue) SN_TRY(describe_map(s, c->prologue));
   SN_TRY(sn_arena_alloc(s->j.arena, 1, sizeof *s->j.totals, (void **)&s->j.totals));
   for (int64_t p = 0; p < sn_group_points(g) && !s->j.unable; p++) {
     sn_vec_value sum = {{zero, zero}};

@@ -45,7 +45,7 @@ static const sn_kernel_kind *const kinds[SN_GROUP_KIND_COUNT] = {
     [SN_GROUP_CONTROL] = &no_kernel};
 
 /* Makes a kernel whose group and whole_m are set. It calls itself for the parts, but not for theirs: a
- * chain's members are no chains, and a contraction's prologues are maps. */
+ * chain's members are no chains, and a contraction's prologue is a map. */
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   SN_TRY(sn_bool_words(arena, &kernel->group));
   kernel->kind = kinds[kernel->group->kind];
@@ -58,8 +58,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
       sn_op_describe(kernel->group->call.op)->kind == SN_CLASS_COLLECTIVE)
     kernel->kind = &no_kernel;
   if (kernel->kind->split) SN_TRY(kernel->kind->split(arena, machine, kernel));
-  for (uint32_t i = 0; i < kernel->n_befores; i++)
-    SN_TRY(make(arena, machine, &kernel->befores[i]));
+  if (kernel->prologue) SN_TRY(make(arena, machine, kernel->prologue));
   for (uint32_t i = 0; i < kernel->n_members; i++)
     SN_TRY(make(arena, machine, &kernel->members[i]));
   SN_TRY(kernel->kind->make(arena, machine, kernel));
@@ -79,8 +78,10 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int worker) {
 }
 
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i) {
-  if (i < kernel->n_befores) return &kernel->befores[i];
-  i -= kernel->n_befores;
+  if (kernel->prologue) {
+    if (i == 0) return kernel->prologue;
+    i--;
+  }
   if (i < kernel->n_members) return &kernel->members[i];
   const sn_group_kind kind = kernel->group->kind;
   if (i > kernel->n_members || kind == SN_GROUP_CHAIN || kind == SN_GROUP_CONTROL) return NULL;

@@ -90,16 +90,16 @@ typedef struct sn_kernel {
   const struct sn_kernel_kind *kind;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
-  uint32_t n_members, n_befores;
-  struct sn_kernel *members; /* of a chain: for a whole block, then for the smaller last one */
-  struct sn_kernel *befores; /* of a contraction: its prologue */
-  size_t worker_bytes;       /* private memory of each worker */
-  size_t scratch_offset;     /* in worker memory: of a contraction's panels, of a chain's locals */
-  size_t shared_bytes;       /* partials, packed operands: what one stage makes for the next */
-  size_t shared_offset;      /* of a chain's member: in the chain's shared memory */
-  sn_strip_fn *add;          /* adds up a contraction's partials */
-  sn_product_plan *product;  /* of a contraction, and of matmul_dequantized; else NULL */
-  sn_blocks_plan *blocks;    /* of a call over quantised blocks; else NULL */
+  uint32_t n_members;
+  struct sn_kernel *members;  /* of a chain: for a whole block, then for the smaller last one */
+  struct sn_kernel *prologue; /* of a contraction: the kernel that runs before it, or NULL */
+  size_t worker_bytes;        /* private memory of each worker */
+  size_t scratch_offset;      /* in worker memory: of a contraction's panels, of a chain's locals */
+  size_t shared_bytes;        /* partials, packed operands: what one stage makes for the next */
+  size_t shared_offset;       /* of a chain's member: in the chain's shared memory */
+  sn_strip_fn *add;           /* adds up a contraction's partials */
+  sn_product_plan *product;   /* of a contraction, and of matmul_dequantized; else NULL */
+  sn_blocks_plan *blocks;     /* of a call over quantised blocks; else NULL */
   const sn_gemm_run_time *gemm_run_time; /* whose kernel the product has, or NULL */
   sn_code code;
   sn_packed packed;
@@ -116,7 +116,7 @@ typedef struct sn_kernel {
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* The i-th of the kernels that compute points, NULL behind the last: prologues, members, then the
+/* The i-th of the kernels that compute points, NULL behind the last: prologue, members, then the
  * kernel itself unless it is a chain or control flow. */
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
 
@@ -154,8 +154,8 @@ static inline void sn_kernel_keep_packed(sn_kernel *kernel) {
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* What each kind of group does, in the file of its name. `split`, or NULL, allocates the members and
- * befores and sets their group and whole_m; kernel.c makes them. `make` plans the kernel itself, whose
- * group, kind and whole_m are set. `units` runs units of the stage under way in a worker's memory. */
+ * the prologue and sets their group and whole_m; kernel.c makes them. `make` plans the kernel itself,
+ * whose group, kind and whole_m are set. `units` runs units of the stage under way in a worker's memory. */
 typedef struct sn_kernel_kind {
   sn_status (*split)(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
   sn_status (*make)(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);

@@ -108,9 +108,10 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
 
 static sn_status split(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)machine;
-  const uint32_t n = kernel->n_befores = sn_group_befores(kernel->group);
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *kernel->befores, (void **)&kernel->befores));
-  for (uint32_t i = 0; i < n; i++) kernel->befores[i].group = &kernel->group->contraction.before[i];
+  const sn_group *prologue = sn_group_prologue(kernel->group);
+  if (!prologue) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->prologue, (void **)&kernel->prologue));
+  kernel->prologue->group = prologue;
   return SN_OK;
 }
 
@@ -118,9 +119,9 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel->product, (void **)&kernel->product));
   plan_product(machine, kernel);
-  for (uint32_t i = 0; i < kernel->n_befores; i++)
-    if (kernel->befores[i].worker_bytes > kernel->worker_bytes)
-      kernel->worker_bytes = kernel->befores[i].worker_bytes;
+  const sn_kernel *prologue = kernel->prologue;
+  if (prologue && prologue->worker_bytes > kernel->worker_bytes)
+    kernel->worker_bytes = prologue->worker_bytes;
   return SN_OK;
 }
 

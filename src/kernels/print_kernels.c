@@ -37,7 +37,7 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   sn_text_add(t, ", %zu bytes a worker, %zu shared\n", k->worker_bytes, k->shared_bytes);
   if (k->group->kind == SN_GROUP_CHAIN)
     sn_text_add(t, "  blocks of %lld rows\n", (long long)k->schedule.block);
-  for (uint32_t m = 0; m < k->n_befores; m++) sn_kernel_print(t, number, &k->befores[m]);
+  if (k->prologue) sn_kernel_print(t, number, k->prologue);
   for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
   const sn_group_kind kind = k->group->kind;
   if (kind == SN_GROUP_CALL || kind == SN_GROUP_CHAIN || kind == SN_GROUP_CONTROL) return;

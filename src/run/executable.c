@@ -239,9 +239,9 @@ static bool run_control(const walk *w, sn_control_step *step, sn_status *status)
 static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status) {
   int *stage = &w->run->place.stage;
   for (; *stage <= kernel->n_stages; ++*stage) {
-    const bool before = *stage == 0;
-    if (before ? !kernel->n_befores : !kernel->stages[*stage - 1].units) continue;
-    if (!run_stage(w, before ? kernel->befores : kernel, before ? 0 : *stage - 1, status))
+    const bool first = *stage == 0;
+    if (first ? !kernel->prologue : !kernel->stages[*stage - 1].units) continue;
+    if (!run_stage(w, first ? kernel->prologue : kernel, first ? 0 : *stage - 1, status))
       return false;
     if (*status) return true;
   }

@@ -65,7 +65,7 @@ bool sn_executable_forget(sn_executable *exe);
 /* Where an interrupted run goes on; all zero: at its beginning. */
 typedef struct sn_run_place {
   size_t kernel;
-  int stage;        /* of the kernel, counted from 1; 0: the kernel that runs before it */
+  int stage;        /* of the kernel, counted from 1; 0: its prologue */
   int64_t unit;     /* of the stage */
   int workers;      /* most workers that the kernel has run on */
   double ms;        /* the time that the kernel has taken */

@@ -133,9 +133,9 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Stage 0 is the one of the kernel that runs before this one; the others are the kernel's own. */
+/* Stage 0 is the prologue's; the others are the kernel's own. */
 static const sn_stage *stage_of(const sn_kernel *kernel, int stage) {
-  if (stage == 0) return kernel->n_befores ? &kernel->befores->stages[0] : NULL;
+  if (stage == 0) return kernel->prologue ? &kernel->prologue->stages[0] : NULL;
   return stage <= kernel->n_stages ? &kernel->stages[stage - 1] : NULL;
 }
 
@@ -146,7 +146,7 @@ static double add_part(wave *w, const sn_kernel *kernel, int stage, const sn_ker
   if (!s || !s->units) return 0;
   sn_kernel_run *part = &w->parts[w->n_parts];
   *part = *base;
-  part->kernel = stage ? kernel : kernel->befores;
+  part->kernel = stage ? kernel : kernel->prologue;
   part->stage = stage ? stage - 1 : 0;
   part->shared = (char *)base->shared + shared;
   w->n_units[w->n_parts++] = s->units;

@@ -14,7 +14,7 @@ static void count_kinds(const sn_group *groups, size_t n, counts *c) {
     c->maps += groups[i].kind == SN_GROUP_MAP;
     c->reduces += groups[i].kind == SN_GROUP_REDUCE;
     c->contractions += groups[i].kind == SN_GROUP_CONTRACTION;
-    if (sn_group_befores(&groups[i])) count_kinds(groups[i].contraction.before, 1, c);
+    if (sn_group_prologue(&groups[i])) count_kinds(sn_group_prologue(&groups[i]), 1, c);
   }
 }
 
@@ -605,7 +605,7 @@ static void a_map_before_a_product(void **state) {
     assert_int_equal(groups.n_groups, joins ? 1 : which == SHARED ? 3 : 2);
     assert_int_equal(last->kind, SN_GROUP_CONTRACTION);
     assert_int_equal(
-        sn_group_befores(last) && last->contraction.before->post.insns[1].op == SN_OP_rsqrt, joins);
+        sn_group_prologue(last) && sn_group_prologue(last)->post.insns[1].op == SN_OP_rsqrt, joins);
     assert_int_equal(groups.kernel_of[r], 0);
     lab_close(&l);
   }

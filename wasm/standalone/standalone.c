@@ -271,7 +271,7 @@ static sn_status rehearse(sn_executable *exe) {
     const sn_kernel *kernel = &exe->kernels[k];
     const sn_control_step *control = exe->controls[k];
     char *workspace = buffers[sn_arena_buffer(code)];
-    if (!control && kernel->n_befores) SN_TRY(rehearse_stage(exe, kernel->befores, 0, workspace));
+    if (!control && kernel->prologue) SN_TRY(rehearse_stage(exe, kernel->prologue, 0, workspace));
     for (int s = 0; !control && s < kernel->n_stages; s++)
       SN_TRY(rehearse_stage(exe, kernel, s, workspace));
     if (control) rehearse_control(control);
