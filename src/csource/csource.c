@@ -41,7 +41,7 @@ static sn_status add_members(source *s, sn_arena *arena, const sn_chain *chain) 
   sn_group *merged;
   SN_TRY(sn_arena_alloc(arena, chain->n_members, sizeof *merged, (void **)&merged));
   for (uint32_t m = 0; m < chain->n_members; m++) {
-    SN_TRY(sn_group_copy(arena, &chain->whole[m], &merged[m]));
+    SN_TRY(sn_group_copy(arena, &chain->members[m], &merged[m]));
     sn_merge_dims(&merged[m]);
   }
   add_parts(s, merged, chain->n_members);

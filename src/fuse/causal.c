@@ -65,11 +65,11 @@ void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
     const uint32_t group = groups->kernel_of[id];
     hidden[id] = (uint8_t)facts_of(g, hidden, node);
     if (group == SN_NONE || sn_op_describe(node->op)->kind != SN_CLASS_REDUCE) continue;
-    const unsigned unheard = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
+    const unsigned ignored = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
                              : node->op == SN_OP_max ? SN_NEVER_ABOVE
                                                      : 0;
-    if (!(hidden[g->edges[node->first_input]] & unheard))
-      groups->groups[group].row.hears_all = true;
+    if (!(hidden[g->edges[node->first_input]] & ignored))
+      groups->groups[group].row.needs_masked = true;
   }
 }
 
@@ -126,16 +126,17 @@ void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_valu
                     const bool *is_local) {
   limiter l = {c, values, is_local, outer, NULL, true};
   uint32_t first = 0; /* the member that makes scores */
-  while (c->whole[first].kind != SN_GROUP_CONTRACTION)
+  while (c->members[first].kind != SN_GROUP_CONTRACTION)
     if (++first == c->n_members) return;
-  c->columns = c->whole[first].space[outer];
+  c->columns = c->members[first].space[outer];
   for (uint32_t m = c->n_members; m-- > first;) {
-    sn_group *g = l.member = &c->whole[m];
+    sn_group *g = l.member = &c->members[m];
     if (g->kind == SN_GROUP_CONTRACTION && m > first &&
         is_scores(&l, g->contraction.factors[0].value))
       limit_terms(&l, hidden, g);
     sn_group_visit(g, check_touch, &l);
-    if (g->limited && g->kind == SN_GROUP_ROW && (g->row.hears_all || c->side < 0)) l.fits = false;
+    if (g->limited && g->kind == SN_GROUP_ROW && (g->row.needs_masked || c->side < 0))
+      l.fits = false;
   }
   if (!l.fits) c->side = 0;
 }

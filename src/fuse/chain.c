@@ -92,12 +92,12 @@ static sn_status begin_chain(finder *f, size_t first) {
 
 static sn_status join(finder *f, size_t at) {
   const sn_group *g = &f->groups->groups[at];
-  const bool uses_up = sn_chain_uses_up(&f->fit, g);
-  uint8_t state = uses_up ? SN_CHAIN_LATE : SN_CHAIN_INSIDE;
+  const bool consumes_scores = sn_chain_consumes_scores(&f->fit, g);
+  uint8_t state = consumes_scores ? SN_CHAIN_LATE : SN_CHAIN_INSIDE;
   uint32_t m = f->n_members++;
   for (; m && f->members[m - 1] > at; m--) f->members[m] = f->members[m - 1];
   f->members[m] = at;
-  if (uses_up) f->fit.results += g->space[f->fit.outer];
+  if (consumes_scores) f->fit.results += g->space[f->fit.outer];
   return each_value(f, g, mark_writes, &state);
 }
 
@@ -254,7 +254,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w) {
 /* Lists what the members read and write that is not local to the chain. */
 static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
   sn_value_set *set = &f->set;
-  const size_t n_writes = sn_group_buffers(c->whole, c->n_members, set);
+  const size_t n_writes = sn_group_buffers(c->members, c->n_members, set);
   SN_TRY(sn_arena_alloc(f->arena, set->n, sizeof *g->stores, (void **)&g->stores));
   SN_TRY(sn_arena_alloc(f->arena, set->n, sizeof *g->post.operands, (void **)&g->post.operands));
   for (size_t i = 0; i < set->n; i++) {
@@ -275,9 +275,9 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->fit.outer, .chain = c};
   memcpy(g->space, f->fit.dims, (size_t)f->fit.outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
-    sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
-    g->flops += c->whole[m].flops * (c->whole[m].limited ? share : 1);
-    g->bytes += c->whole[m].bytes;
+    sn_text_add(&name, m ? ", %s" : "%s", c->members[m].name);
+    g->flops += c->members[m].flops * (c->members[m].limited ? share : 1);
+    g->bytes += c->members[m].bytes;
   }
   g->name = name.data;
   SN_TRY(list_outside(f, c, g));
@@ -287,11 +287,11 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
 static sn_status make_chain(finder *f, const worth *w, sn_group *out) {
   sn_chain *c;
   SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *c, (void **)&c));
-  SN_TRY(sn_arena_alloc(f->arena, f->n_members, sizeof *c->whole, (void **)&c->whole));
+  SN_TRY(sn_arena_alloc(f->arena, f->n_members, sizeof *c->members, (void **)&c->members));
   SN_TRY(sn_arena_alloc(f->arena, w->n, sizeof *c->locals, (void **)&c->locals));
   for (uint32_t m = 0; m < f->n_members; m++) {
-    c->whole[m] = *member(f, m);
-    if (c->whole[m].kind == SN_GROUP_REDUCE) c->whole[m].kind = SN_GROUP_ROW;
+    c->members[m] = *member(f, m);
+    if (c->members[m].kind == SN_GROUP_REDUCE) c->members[m].kind = SN_GROUP_ROW;
   }
   c->n_members = f->n_members;
   c->rows = f->fit.dims[f->fit.outer - 1];

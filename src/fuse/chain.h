@@ -35,7 +35,7 @@ typedef struct sn_chain_local {
 } sn_chain_local;
 
 typedef struct sn_chain {
-  sn_group *whole; /* the members as they would run one by one; their dims are not merged */
+  sn_group *members; /* as they would run one by one; their dims are not merged */
   uint32_t n_members;
   sn_chain_local *locals;
   uint32_t n_locals;
@@ -65,7 +65,7 @@ typedef enum sn_hidden {
   SN_NEVER_BELOW = 8
 } sn_hidden;
 
-/* causal.c. sn_chain_hide finds the facts of each node, and sets hears_all of groups. sn_chain_limit
+/* causal.c. sn_chain_hide finds the facts of each node, and sets needs_masked of groups. sn_chain_limit
  * sets a chain's columns and side, and `limited` of its members; is_local: per value, whether members
  * hand it on among themselves. sn_chain_share: the share of all columns of scores that count. */
 void sn_chain_hide(sn_groups *groups, uint8_t *hidden);

@@ -94,7 +94,7 @@ static bool reduces_rows(const sn_chain_fit *f, const sn_group *g) {
 
 static bool has_tiles(const sn_chain_fit *f) { return f->groups->target->limits.tile_rows > 0; }
 
-bool sn_chain_uses_up(const sn_chain_fit *f, const sn_group *g) {
+bool sn_chain_consumes_scores(const sn_chain_fit *f, const sn_group *g) {
   return has_tiles(f) && g->kind == SN_GROUP_CONTRACTION &&
          is_inside(f, g->contraction.factors[0].value);
 }
@@ -116,7 +116,7 @@ static sn_status check_tiles(void *user, const sn_touch *touch) {
   const sn_chain_fit *f = t->f;
   const uint32_t v = touch->operand->value;
   if (touch->role == SN_ROLE_FACTOR || v == SN_NONE) return SN_OK;
-  const bool is_result = sn_touch_writes(touch) && sn_chain_uses_up(f, touch->group);
+  const bool is_result = sn_touch_writes(touch) && sn_chain_consumes_scores(f, touch->group);
   const bool is_handed = is_inside(f, v) || (sn_touch_writes(touch) && !is_result);
   t->all = t->all && touch->role != SN_ROLE_INDEX && (!is_handed || is_handed_on(f, touch));
   return SN_OK;

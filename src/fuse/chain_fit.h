@@ -3,7 +3,7 @@
  *
  * On a target whose tasks cannot hold whole rows, a chain goes through tiles of columns (limits.tile_rows). There, members
  * hand on only scores, which have as many columns as the chain's first product, or one number per row. A product either
- * makes scores from factors in memory, or uses scores up as its left factor, and then no member may read its result. */
+ * makes scores from factors in memory, or consumes scores as its left factor, and then no member may read its result. */
 #ifndef SN_FUSE_CHAIN_FIT_H
 #define SN_FUSE_CHAIN_FIT_H
 
@@ -26,17 +26,17 @@ typedef struct sn_chain_fit {
   int outer;                /* number of outer dims */
   int64_t dims[SN_MAX_RANK];
   int64_t columns; /* in tiles: those of the scores */
-  int64_t results; /* in tiles: columns of all products that use scores up */
+  int64_t results; /* in tiles: columns of all products that consume scores */
 } sn_chain_fit;
 
 #define SN_TILED_TERMS 512   /* most terms (k) of a product that makes scores */
-#define SN_TILED_COLUMNS 128 /* most columns of a product that uses scores up */
+#define SN_TILED_COLUMNS 128 /* most columns of a product that consumes scores */
 #define SN_TILED_RESULTS 256 /* most columns of all of these together */
 
 bool sn_chain_fits(const sn_chain_fit *f, const sn_group *g);
 
-/* Whether a group that fits uses scores up, in tiles. */
-bool sn_chain_uses_up(const sn_chain_fit *f, const sn_group *g);
+/* Whether a group that fits consumes scores, in tiles. */
+bool sn_chain_consumes_scores(const sn_chain_fit *f, const sn_group *g);
 
 /* Points of the outer dims, and elements of a value at each of them. */
 int64_t sn_chain_outer_points(const sn_chain_fit *f);

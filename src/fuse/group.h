@@ -162,8 +162,8 @@ typedef struct sn_row {
   uint32_t n_phases, n_totals;
   sn_dtype *kept; /* dtype of each slot */
   uint32_t n_kept;
-  bool hears_all;   /* a reduction needs masked points too, so they must be computed (causal.c) */
-  sn_operand *ends; /* NULL; of a ragged group: int32, where each bag ends; covers the space */
+  bool needs_masked; /* a reduction needs masked points too, so they must be computed (causal.c) */
+  sn_operand *ends;  /* NULL; of a ragged group: int32, where each bag ends; covers the space */
 } sn_row;
 
 /* A product: the space is (batch..., m, n). */

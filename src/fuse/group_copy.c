@@ -52,7 +52,7 @@ static sn_status copy_contraction(sn_arena *arena, sn_contraction *c) {
 
 static sn_status copy_chain(sn_arena *arena, sn_chain **chain) {
   SN_TRY(copy(arena, chain, 1, sizeof **chain));
-  return copy_groups(arena, &(*chain)->whole, (*chain)->n_members);
+  return copy_groups(arena, &(*chain)->members, (*chain)->n_members);
 }
 
 static sn_status copy_control(sn_arena *arena, sn_control_flow *flow) {

@@ -132,7 +132,7 @@ static void print_control(sn_text *t, const sn_group *g) {
 static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
   if (c->side) sn_text_add(t, c->side > 0 ? " column <= row" : " row <= column");
   sn_text_add(t, "\n");
-  for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->whole[m]);
+  for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->members[m]);
 }
 
 static void print_phases(sn_text *t, const sn_group *g) {

@@ -97,7 +97,7 @@ sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena) {
     const sn_group *g = &groups->groups[i];
     const bool is_chain = g->kind == SN_GROUP_CHAIN;
     for (uint32_t m = 0; m < (is_chain ? g->chain->n_members : 1); m++)
-      SN_TRY(sn_group_visit(is_chain ? &g->chain->whole[m] : g, verify_touch, &v));
+      SN_TRY(sn_group_visit(is_chain ? &g->chain->members[m] : g, verify_touch, &v));
     if (g->kind == SN_GROUP_CONTROL) SN_TRY(verify_inputs(groups, &g->control));
   }
   for (size_t i = 0; i < groups->n_values; i++) {

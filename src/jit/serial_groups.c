@@ -108,7 +108,8 @@ static sn_vec_value sum_of(sn_serial *s, const sn_reduction *r, bool columns, sn
     if (!columns) fold_strip(s, r, x + i, terms);
     x[items] = x[i];
   }
-  if (!columns && items > 1) s->j.unable = true; /* strips of a block are combined lane by lane, not as items */
+  if (!columns && items > 1)
+    s->j.unable = true; /* strips of a block are combined lane by lane, not as items */
   count_items(s, r, x, items);
   if (!n) return identity;
   return sn_op_describe(r->op)->picks ? x[0] : combine(s, r->op, r->dtype, x[0], identity);

@@ -112,16 +112,16 @@ sn_status sn_schedule_chain(sn_arena *arena, const sn_target *target, const sn_g
   out->rest = chain->rows % out->block;
   SN_TRY(sn_arena_alloc(arena, 2 * n, sizeof *out->members, (void **)&out->members));
   for (uint32_t m = 0; m < n; m++)
-    SN_TRY(cut_member(&c, &chain->whole[m], out->block, &out->members[m]));
+    SN_TRY(cut_member(&c, &chain->members[m], out->block, &out->members[m]));
   c.again = true;
   c.at = 0;
   for (uint32_t m = 0; m < n && out->rest; m++)
-    SN_TRY(cut_member(&c, &chain->whole[m], out->rest, &out->members[n + m]));
+    SN_TRY(cut_member(&c, &chain->members[m], out->rest, &out->members[n + m]));
   return SN_OK;
 }
 
 int64_t sn_schedule_rows_alone(const sn_chain *chain, uint32_t member) {
-  const sn_group *whole = &chain->whole[member];
+  const sn_group *whole = &chain->members[member];
   if (whole->kind != SN_GROUP_CONTRACTION) return 0;
   const sn_operand *factors = whole->contraction.factors;
   sn_nest a = factors[0].nests->of[SN_AXIS_BATCH], b = factors[1].nests->of[SN_AXIS_BATCH];

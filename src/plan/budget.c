@@ -30,7 +30,7 @@ static sn_status redirect(void *user, const sn_touch *touch) {
 static sn_status redirect_all(const keeper *k, sn_group *g) {
   SN_TRY(sn_group_visit(g, redirect, (void *)(uintptr_t)k));
   for (uint32_t m = 0; g->kind == SN_GROUP_CHAIN && m < g->chain->n_members; m++)
-    SN_TRY(sn_group_visit(&g->chain->whole[m], redirect, (void *)(uintptr_t)k));
+    SN_TRY(sn_group_visit(&g->chain->members[m], redirect, (void *)(uintptr_t)k));
   return SN_OK;
 }
 

@@ -109,7 +109,7 @@ static bool is_used_up(const planner *plan, uint32_t value) {
   const sn_chain *c = plan->to->chain;
   bool is = false;
   for (uint32_t m = 0; m < c->n_members; m++) {
-    const sn_group *g = &c->whole[m];
+    const sn_group *g = &c->members[m];
     if (loads_value(&g->post, value)) return false;
     for (uint32_t p = 0; g->kind == SN_GROUP_ROW && p < g->row.n_phases; p++)
       if (loads_value(&g->row.phases[p].body, value)) return false;
@@ -175,11 +175,11 @@ static sn_status plan_member(const planner *p, sn_arena *arena, const sn_group *
   m->pass = pass_of_body(p, g, m, &g->post);
   if (g->kind == SN_GROUP_CONTRACTION) {
     const uint32_t a = g->contraction.factors[0].value;
-    m->uses_up = p->to->is_inside[a];
-    if (m->uses_up) m->pass = later(m->pass, p->to->known[a]);
+    m->consumes_scores = p->to->is_inside[a];
+    if (m->consumes_scores) m->pass = later(m->pass, p->to->known[a]);
   }
   m->per_row = g->kind == SN_GROUP_MAP && g->space_rank == p->to->outer;
-  if (m->uses_up)
+  if (m->consumes_scores)
     p->to->n = later(p->to->n, m->pass + 1);
   else
     note_stores(p, g->stores, g->n_stores, m->pass);
@@ -195,12 +195,12 @@ static bool stores_outside(const sn_chain_passes *to, const sn_store *stores, ui
 /* Scores that are stored to memory are written in the first pass that can compute them, so that pass has to exist. */
 static void count_stores(sn_chain_passes *to) {
   for (uint32_t m = 0; m < to->chain->n_members; m++) {
-    const sn_group *g = &to->chain->whole[m];
+    const sn_group *g = &to->chain->members[m];
     const sn_member_pass *member = &to->members[m];
     for (uint32_t i = 0; g->kind == SN_GROUP_ROW && i < g->row.n_phases; i++)
       if (stores_outside(to, g->row.phases[i].stores, g->row.phases[i].n_stores))
         to->n = later(to->n, member->phases[i].points + 1);
-    if (g->kind != SN_GROUP_ROW && !member->per_row && !member->uses_up &&
+    if (g->kind != SN_GROUP_ROW && !member->per_row && !member->consumes_scores &&
         stores_outside(to, g->stores, g->n_stores))
       to->n = later(to->n, member->pass + 1);
   }
@@ -218,7 +218,7 @@ sn_status sn_chain_passes_of(sn_arena *arena, const sn_groups *groups, const sn_
   SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *out->known, (void **)&out->known));
   for (uint32_t i = 0; i < c->n_locals; i++) out->is_local[c->locals[i].value] = true;
   for (uint32_t m = 0; m < c->n_members; m++)
-    SN_TRY(plan_member(&p, arena, &c->whole[m], &out->members[m]));
+    SN_TRY(plan_member(&p, arena, &c->members[m], &out->members[m]));
   count_stores(out);
   return SN_OK;
 }
@@ -274,11 +274,11 @@ sn_status sn_chain_passes_want(sn_arena *arena, const sn_groups *groups, sn_chai
   wants w = {.to = passes, .pass = pass};
   SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *w.value, (void **)&w.value));
   for (uint32_t i = passes->chain->n_members; i-- > 0;) {
-    const sn_group *g = &passes->chain->whole[i];
+    const sn_group *g = &passes->chain->members[i];
     sn_member_pass *m = &passes->members[i];
     if (g->kind == SN_GROUP_ROW) {
       want_rows(&w, g, m);
-    } else if (m->uses_up) {
+    } else if (m->consumes_scores) {
       m->wanted = m->pass == pass;
       if (m->wanted) w.value[g->contraction.factors[0].value] = true;
     } else {

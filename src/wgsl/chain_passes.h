@@ -22,7 +22,7 @@ typedef struct sn_phase_pass {
 } sn_phase_pass;
 
 typedef struct sn_member_pass {
-  bool uses_up; /* a product with scores as its left factor (fuse/chain_fit.h) */
+  bool consumes_scores; /* a product with scores as its left factor (fuse/chain_fit.h) */
   bool per_row; /* a map over rows, with one point per row */
   int pass;     /* the first pass in which its post can be computed: for a product or a map all of its points */
   sn_phase_pass *phases; /* of a row group */

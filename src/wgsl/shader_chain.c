@@ -247,7 +247,7 @@ static void open_tiles(const sn_chain_writer *w) {
 static sn_status add_members(const sn_chain_writer *w) {
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
     if (!w->passes.members[m].wanted) continue;
-    if (w->passes.members[m].uses_up)
+    if (w->passes.members[m].consumes_scores)
       SN_TRY(use_up(w, m));
     else
       SN_TRY(sn_chain_member(w, m)->kind == SN_GROUP_ROW ? sn_chain_rows(w, m) : add_points(w, m));
@@ -263,7 +263,7 @@ static sn_status add_pass(sn_chain_writer *w) {
   sn_shader_line(s, "{");
   SN_TRY(sn_chain_begin_totals(w));
   for (uint32_t m = 0; m < w->chain->n_members; m++) {
-    if (!w->passes.members[m].uses_up || !w->passes.members[m].wanted) continue;
+    if (!w->passes.members[m].consumes_scores || !w->passes.members[m].wanted) continue;
     declare_totals(w, "acc", m, sn_chain_micro_results(sn_chain_member(w, m)));
     if (sn_chain_has_blocks(w))
       declare_totals(w, "sum", m, sn_chain_micro_results(sn_chain_member(w, m)));
@@ -273,7 +273,8 @@ static sn_status add_pass(sn_chain_writer *w) {
   sn_shader_line(s, "}");
   SN_TRY(sn_chain_join_totals(w));
   for (uint32_t m = 0; m < w->chain->n_members; m++)
-    if (w->passes.members[m].uses_up && w->passes.members[m].wanted) SN_TRY(finish_result(w, m));
+    if (w->passes.members[m].consumes_scores && w->passes.members[m].wanted)
+      SN_TRY(finish_result(w, m));
   sn_shader_line(s, "}");
   return s->status;
 }
@@ -285,7 +286,7 @@ static sn_status add_pass(sn_chain_writer *w) {
 static bool may_be_wide(const sn_chain *c) {
   int made = 0;
   for (uint32_t m = 0; m < c->n_members; m++)
-    made += c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k != c->columns;
+    made += c->members[m].kind == SN_GROUP_CONTRACTION && c->members[m].contraction.k != c->columns;
   return made <= 1 && c->columns >= WIDE;
 }
 
@@ -293,8 +294,8 @@ static bool may_be_wide(const sn_chain *c) {
 static int64_t widest(const sn_chain *c) {
   int64_t most = may_be_wide(c) ? 2 * SN_CHAIN_STRIP : SN_CHAIN_STRIP;
   for (uint32_t m = 0; m < c->n_members; m++)
-    if (c->whole[m].kind == SN_GROUP_CONTRACTION && c->whole[m].contraction.k == c->columns) {
-      const int64_t n = (int64_t)sn_chain_micro_results(&c->whole[m]) * SN_SHADER_SIDE;
+    if (c->members[m].kind == SN_GROUP_CONTRACTION && c->members[m].contraction.k == c->columns) {
+      const int64_t n = (int64_t)sn_chain_micro_results(&c->members[m]) * SN_SHADER_SIDE;
       if (n <= SN_TILED_COLUMNS && n > most) most = n;
     }
   return most;
@@ -345,22 +346,23 @@ static sn_status plan_blocks(sn_chain_writer *w) {
   SN_TRY(sn_arena_alloc(w->s->arena, n, sizeof *w->blocks, (void **)&w->blocks));
   for (uint32_t i = 0; i < n; i++) {
     const sn_group *g = sn_chain_member(w, i / 2);
-    const bool uses_up = w->passes.members[i / 2].uses_up;
-    if (g->kind != SN_GROUP_CONTRACTION || (uses_up && i % 2 == 0)) continue;
+    const bool consumes_scores = w->passes.members[i / 2].consumes_scores;
+    if (g->kind != SN_GROUP_CONTRACTION || (consumes_scores && i % 2 == 0)) continue;
     char letters[2];
     letters_of(i / 2, letters);
-    w->blocks[i] = (sn_shader_block){.product = g,
-                                     .reading = sn_shader_factor_reading(w->s, g, (int)(i % 2)),
-                                     .letter = letters[i % 2],
-                                     .tile = i % 2 ? "tile_b" : "tile_a",
-                                     .first = uses_up ? "0"
-                                              : i % 2 ? "first_column"
-                                                      : "first_row",
-                                     .width = uses_up ? sn_chain_micro_results(g) * SN_SHADER_SIDE
-                                              : i % 2 ? sn_chain_columns(w)
-                                                      : w->rows,
-                                     .threads = threads_of(w),
-                                     .overruns = uses_up};
+    w->blocks[i] =
+        (sn_shader_block){.product = g,
+                          .reading = sn_shader_factor_reading(w->s, g, (int)(i % 2)),
+                          .letter = letters[i % 2],
+                          .tile = i % 2 ? "tile_b" : "tile_a",
+                          .first = consumes_scores ? "0"
+                                   : i % 2         ? "first_column"
+                                                   : "first_row",
+                          .width = consumes_scores ? sn_chain_micro_results(g) * SN_SHADER_SIDE
+                                   : i % 2         ? sn_chain_columns(w)
+                                                   : w->rows,
+                          .threads = threads_of(w),
+                          .overruns = consumes_scores};
   }
   return SN_OK;
 }

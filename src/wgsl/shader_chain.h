@@ -19,7 +19,7 @@ typedef struct sn_chain_writer {
 } sn_chain_writer;
 
 static inline const sn_group *sn_chain_member(const sn_chain_writer *w, uint32_t m) {
-  return &w->chain->whole[m];
+  return &w->chain->members[m];
 }
 
 static inline int sn_chain_columns(const sn_chain_writer *w) { return w->fours * SN_CHAIN_STRIP; }

@@ -177,7 +177,7 @@ static void follow_own(const sn_chain_writer *w, uint32_t m, uint32_t p, int r) 
 /* Scales down what products have made of the stream so far. */
 static void lessen_results(const sn_chain_writer *w, uint32_t m, int r) {
   for (uint32_t i = 0; i < w->chain->n_members; i++) {
-    if (!w->passes.members[i].uses_up ||
+    if (!w->passes.members[i].consumes_scores ||
         sn_chain_member(w, i)->contraction.factors[0].value != w->passes.members[m].streams)
       continue;
     for (int c = 0; c < sn_chain_micro_results(sn_chain_member(w, i)) / 4; c++) {

@@ -140,7 +140,7 @@ static void chains(void **state) {
   assert_int_equal(sn_schedule_chain(&l.arena, &sn_cpu_target, groups.groups, &schedule), SN_OK);
   for (uint32_t m = 0; m < chain->n_members; m++) {
     meeting whole = {.text = sn_text_in(&l.arena)}, block = {.text = sn_text_in(&l.arena)};
-    sn_group_visit(&chain->whole[m], meet, &whole);
+    sn_group_visit(&chain->members[m], meet, &whole);
     sn_group_visit(&schedule.members[m], meet, &block);
     assert_int_equal(whole.n, block.n);
     for (size_t i = 0; i < whole.n; i++) assert_ptr_not_equal(whole.met[i], block.met[i]);

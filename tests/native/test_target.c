@@ -96,7 +96,7 @@ static void check_group(const sn_groups *groups, const sn_group *g) {
   counted c = {.groups = groups, .name = g->name};
   const sn_chain *chain = g->kind == SN_GROUP_CHAIN ? g->chain : NULL;
   if (chain) check_chain(&c, groups->target, g);
-  for (uint32_t m = 0; chain && m < chain->n_members; m++) count_group(&c, &chain->whole[m]);
+  for (uint32_t m = 0; chain && m < chain->n_members; m++) count_group(&c, &chain->members[m]);
   if (!chain) count_group(&c, g);
   uint32_t n = 0;
   for (uint32_t i = 0; i < c.n; i++) n += !chain || !is_local(chain, c.values[i]);
