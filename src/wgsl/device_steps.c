@@ -148,7 +148,7 @@ static const sn_operand *input(const control_step *k, size_t i) {
 static sn_place_of in_room(const control_step *k, size_t offset) {
   sn_place_of at = sn_frame_place(k->frame, k->group->control.room->value);
   at.offset += offset;
-  at.turned += offset;
+  at.odd_offset += offset;
   return at;
 }
 
@@ -217,7 +217,7 @@ static sn_status begin_carries(writer *w, control_step *k) {
     const size_t unit = k->frame->program->groups.target->limits.alignment;
     bytes = (bytes + unit - 1) / unit * unit;
     k->next[i].offset += bytes;
-    k->next[i].turned += bytes;
+    k->next[i].odd_offset += bytes;
   }
   return SN_OK;
 }
@@ -244,19 +244,19 @@ static sn_status open_region(writer *w, const control_step *k, uint32_t r, sn_fr
   return SN_OK;
 }
 
-/* Sets the places of a loop body's carries. turns: the depth of the loop by whose rounds their two places alternate, or
+/* Sets the places of a loop body's carries. level: the depth of the loop by whose rounds their two places alternate, or
  * SN_NONE. */
-static void place_carries(const control_step *k, sn_frame *region, uint32_t turns) {
+static void place_carries(const control_step *k, sn_frame *region, uint32_t level) {
   for (size_t i = 0; i < k->c.n_carries; i++) {
     sn_place_of *now = &region->places[i];
     *now = k->now[i];
     if (k->group->control.stays[i]) continue;
     sn_place_of *next = &region->places[sn_output_buffer(region->program, i)];
     *next = k->next[i];
-    if (turns == SN_NONE) continue;
-    now->turned = next->offset;
-    next->turned = now->offset;
-    now->level = next->level = turns;
+    if (level == SN_NONE) continue;
+    now->odd_offset = next->offset;
+    next->odd_offset = now->offset;
+    now->level = next->level = level;
   }
 }
 

@@ -22,7 +22,7 @@ sn_place_of sn_frame_place(const sn_frame *frame, uint32_t value) {
   if (at->buffer == SN_NONE) return (sn_place_of){.buffer = SN_NONE};
   sn_place_of place = frame->places[at->buffer];
   place.offset += at->offset;
-  place.turned += at->offset;
+  place.odd_offset += at->offset;
   return place;
 }
 
@@ -34,8 +34,8 @@ sn_place_of sn_frame_operand(const sn_frame *frame, const sn_operand *o) {
 }
 
 bool sn_same_place(const sn_place_of *a, const sn_place_of *b) {
-  bool same = a->buffer == b->buffer && a->offset == b->offset && a->turned == b->turned &&
-              a->first == b->first && (a->offset == a->turned || a->level == b->level);
+  bool same = a->buffer == b->buffer && a->offset == b->offset && a->odd_offset == b->odd_offset &&
+              a->first == b->first && (a->offset == a->odd_offset || a->level == b->level);
   for (int i = 0; i < SN_MAX_NESTING; i++) same = same && a->steps[i] == b->steps[i];
   return same;
 }

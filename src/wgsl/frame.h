@@ -21,8 +21,8 @@
 
 typedef struct sn_place_of {
   uint32_t buffer;               /* of the outermost program; SN_NONE: nothing is there */
-  uint32_t level;                /* depth of the loop by whose rounds offset and turned alternate */
-  size_t offset, turned;         /* bytes from the buffer's begin: in even rounds, in odd rounds */
+  uint32_t level;            /* depth of the loop by whose rounds offset and odd_offset alternate */
+  size_t offset, odd_offset; /* bytes from the buffer's begin: in even rounds, in odd rounds */
   size_t bytes;                  /* that are bound; 0: those of the value alone */
   int64_t first;                 /* element, counted from there, with which the value begins; */
   int64_t steps[SN_MAX_NESTING]; /* elements by which it moves in each round of the loop at a depth */

@@ -14,9 +14,9 @@ static sn_shader_element element_of(sn_dtype dtype) {
 static uint32_t find_binding(const sn_shader *s, const sn_place_of *at) {
   for (uint32_t i = 0; i < s->n_bindings; i++) {
     const sn_shader_binding *b = &s->bindings[i];
-    const bool turns = at->offset != at->turned;
-    if (b->buffer == at->buffer && b->offset == at->offset && b->turned == at->turned &&
-        (!turns || b->level == at->level))
+    const bool alternates = at->offset != at->odd_offset;
+    if (b->buffer == at->buffer && b->offset == at->offset && b->odd_offset == at->odd_offset &&
+        (!alternates || b->level == at->level))
       return i;
   }
   return SN_NONE;
@@ -34,7 +34,7 @@ bool sn_shader_is_whole(const sn_shader *s, uint32_t value) {
 
 uint32_t sn_shader_bind(sn_shader *s, const sn_place_of *at, sn_dtype dtype, bool writes) {
   if (!at->bytes) return SN_NONE;
-  if (at->offset + at->bytes > UINT32_MAX || at->turned + at->bytes > UINT32_MAX) {
+  if (at->offset + at->bytes > UINT32_MAX || at->odd_offset + at->bytes > UINT32_MAX) {
     s->status =
         SN_FAIL(s->arena->env, SN_ERR_UNSUPPORTED, NULL, "the device's buffers end at 4 GiB");
     return SN_NONE;
@@ -51,7 +51,7 @@ uint32_t sn_shader_bind(sn_shader *s, const sn_place_of *at, sn_dtype dtype, boo
                                          .offset = (uint32_t)at->offset,
                                          .writes = at->buffer == s->frame->arena ||
                                                    at->buffer == SN_GATES || at->buffer == SN_PARTS,
-                                         .turned = (uint32_t)at->turned,
+                                         .odd_offset = (uint32_t)at->odd_offset,
                                          .level = at->level};
     s->elements[i] = element_of(dtype);
   }

@@ -31,7 +31,8 @@ typedef struct sn_shader_binding {
   uint32_t buffer; /* number of a buffer of the outermost program (sn_handle), or SN_GATES or SN_PARTS */
   uint32_t offset, bytes;
   uint32_t writes;        /* 0 or 1: bound writable */
-  uint32_t turned, level; /* the offset in odd rounds of the loop at depth `level`, counted from 0 */
+  uint32_t odd_offset;    /* in odd rounds of the loop at depth `level` */
+  uint32_t level;         /* counted from 0 */
 } sn_shader_binding;
 
 typedef enum sn_shader_element {

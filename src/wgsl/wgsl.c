@@ -31,9 +31,9 @@ static void print_dispatch(sn_text *t, const sn_dispatch *d) {
       sn_text_add(t, "// b%u: the gates\n", i);
     else if (b->buffer == SN_PARTS)
       sn_text_add(t, "// b%u: partial totals\n", i);
-    else if (b->turned != b->offset)
+    else if (b->odd_offset != b->offset)
       sn_text_add(t, "// b%u: %u bytes of buffer %u at %u, in odd rounds at %u\n", i, b->bytes,
-                  b->buffer, b->offset, b->turned);
+                  b->buffer, b->offset, b->odd_offset);
     else
       sn_text_add(t, "// b%u: %u bytes of buffer %u at %u\n", i, b->bytes, b->buffer, b->offset);
   }

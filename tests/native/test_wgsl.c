@@ -64,7 +64,7 @@ static void check_bindings(const sn_dispatch *d) {
       if (a->buffer != b->buffer) continue;
       host.mixed += a->writes != b->writes;
       host.overlaps += a->writes && overlap(a->offset, a->bytes, b->offset, b->bytes);
-      host.overlaps += a->writes && overlap(a->turned, a->bytes, b->turned, b->bytes);
+      host.overlaps += a->writes && overlap(a->odd_offset, a->bytes, b->odd_offset, b->bytes);
     }
   }
   if ((int)d->n_bindings > host.most_bindings) host.most_bindings = (int)d->n_bindings;

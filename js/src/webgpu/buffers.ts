@@ -5,7 +5,7 @@
 // A failed allocation becomes known only some time later. Everything computed since then has failed, too.
 
 import type { Order } from './order.js';
-import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
+import { MEMORY, lostFailure, type Failure, type DeviceState } from './devicestate.js';
 
 const { max, min } = Math;
 
@@ -17,7 +17,7 @@ const MOST_WAITING = 256 * 2 ** 20;
 const rounded = (bytes: number): number => max(UNIT, Math.ceil(bytes / UNIT) * UNIT);
 
 /** A buffer with its state. Its number in the core may later belong to another buffer, but its id does not. */
-export interface Held {
+export interface TrackedBuffer {
   buffer: GPUBuffer;
   id: number;
   /** The run that wrote its content; 0: none. */
@@ -26,49 +26,49 @@ export interface Held {
 }
 
 export class Buffers {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   readonly #memory: WebAssembly.Memory;
   readonly #order: Order;
-  readonly #list: (Held | null)[] = [null]; // number 0 is none
+  readonly #list: (TrackedBuffer | null)[] = [null]; // number 0 is none
   readonly #free: number[] = [];
-  readonly #waiting = new Map<number, Held[]>();
+  readonly #waiting = new Map<number, TrackedBuffer[]>();
   #waitingBytes = 0;
   #made = 0;
   /** Bytes of all buffers, waiting ones included. */
   bytes = 0;
 
-  constructor(reach: Reach, memory: WebAssembly.Memory, order: Order) {
-    this.#reach = reach;
+  constructor(state: DeviceState, memory: WebAssembly.Memory, order: Order) {
+    this.#state = state;
     this.#memory = memory;
     this.#order = order;
   }
 
-  get(number: number): Held {
+  get(number: number): TrackedBuffer {
     return this.#list[number]!;
   }
 
   /** The size of the largest possible buffer, in bytes. */
   get most(): number {
-    const { maxBufferSize, maxStorageBufferBindingSize } = this.#reach.device.limits;
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#state.device.limits;
     return min(maxBufferSize, maxStorageBufferBindingSize);
   }
 
-  #make(size: number): Held {
-    const { device, runs } = this.#reach;
+  #make(size: number): TrackedBuffer {
+    const { device, runs } = this.#state;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     this.bytes += size;
     device.pushErrorScope('out-of-memory');
-    const held: Held = { buffer: device.createBuffer({ size, usage }), id: ++this.#made, run: 0, failure: null };
+    const tracked: TrackedBuffer = { buffer: device.createBuffer({ size, usage }), id: ++this.#made, run: 0, failure: null };
     device.popErrorScope().then(
-      (error) => error && this.#fail(held, runs, { status: MEMORY, text: `the device has no memory for ${size} bytes` }),
+      (error) => error && this.#fail(tracked, runs, { status: MEMORY, text: `the device has no memory for ${size} bytes` }),
       () => {}, // it was lost
     );
-    return held;
+    return tracked;
   }
 
-  #fail(of: Held, since: number, failure: Failure): void {
+  #fail(of: TrackedBuffer, since: number, failure: Failure): void {
     of.failure = failure;
-    for (const held of this.#list) if (held && held.run > since) held.failure ??= failure;
+    for (const tracked of this.#list) if (tracked && tracked.run > since) tracked.failure ??= failure;
   }
 
   allocate(bytes: number): number {
@@ -82,8 +82,8 @@ export class Buffers {
   }
 
   release(number: number): void {
-    const held = this.get(number);
-    const { buffer, failure } = held;
+    const tracked = this.get(number);
+    const { buffer, failure } = tracked;
     this.#list[number] = null;
     this.#free.push(number);
     if (failure || this.#waitingBytes + buffer.size > MOST_WAITING) {
@@ -91,16 +91,16 @@ export class Buffers {
       this.#order.do(() => buffer.destroy());
       return;
     }
-    held.run = 0;
+    tracked.run = 0;
     this.#waitingBytes += buffer.size;
     const list = this.#waiting.get(buffer.size);
-    if (list) list.push(held);
-    else this.#waiting.set(buffer.size, [held]);
+    if (list) list.push(tracked);
+    else this.#waiting.set(buffer.size, [tracked]);
   }
 
   /** The buffer of a number, before its content is overwritten. A failed buffer is replaced first: the core keeps buffers
    *  for reuse and does not know that they failed. */
-  emptied(number: number): Held {
+  emptied(number: number): TrackedBuffer {
     const { failure, buffer } = this.get(number);
     if (failure) this.#renew(number, buffer);
     return this.get(number);
@@ -116,9 +116,9 @@ export class Buffers {
     this.#waiting.clear();
     this.bytes -= this.#waitingBytes;
     this.#waitingBytes = 0;
-    this.#list.forEach((held, number) => {
-      if (!held) return;
-      this.#renew(number, held.buffer);
+    this.#list.forEach((tracked, number) => {
+      if (!tracked) return;
+      this.#renew(number, tracked.buffer);
       this.get(number).failure = lostFailure(why);
     });
   }
@@ -129,14 +129,14 @@ export class Buffers {
     const data = new Uint8Array(whole); // the queue refuses shared memory
     data.set(new Uint8Array(this.#memory.buffer, from, bytes));
     const { buffer } = this.emptied(to);
-    this.#order.do(() => this.#reach.device.queue.writeBuffer(buffer, 0, data));
+    this.#order.do(() => this.#state.device.queue.writeBuffer(buffer, 0, data));
   }
 
   copy(to: number, from: number, bytes: number): void {
     const [source, target] = [this.get(from), this.emptied(to)];
     Object.assign(target, { failure: source.failure, run: source.run });
     this.#order.do(() => {
-      const { device } = this.#reach;
+      const { device } = this.#state;
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(source.buffer, 0, target.buffer, 0, Math.ceil(bytes / 4) * 4);
       device.queue.submit([encoder.finish()]);

@@ -7,7 +7,7 @@ import { Flight } from './flight.js';
 import { Order } from './order.js';
 import { probe, type Arithmetic } from './probe.js';
 import { Programs } from './programs.js';
-import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
+import { MEMORY, lostFailure, type Failure, type DeviceState } from './devicestate.js';
 import { ReadBack } from './readback.js';
 import { SelfTest } from './selftest.js';
 import { Variants } from './variants.js';
@@ -52,7 +52,7 @@ export class GraphicsDevice implements Device {
   readonly #options: DeviceOptions;
   #adapter: GPUAdapter | null = null;
   #arithmetic: Arithmetic | null = null;
-  #reach: Reach | null = null;
+  #state: DeviceState | null = null;
   #parts: Parts | null = null;
   /** Why the core's last call was refused. */
   #why = '';
@@ -72,7 +72,7 @@ export class GraphicsDevice implements Device {
   }
 
   get lost(): string {
-    return this.#reach?.lost ?? '';
+    return this.#state?.lost ?? '';
   }
 
   get bytes(): number {
@@ -86,7 +86,7 @@ export class GraphicsDevice implements Device {
   }
 
   async open(): Promise<void> {
-    if (this.#reach && !this.#reach.lost) return;
+    if (this.#state && !this.#state.lost) return;
     const { gpu, powerPreference } = this.#options;
     if (!gpu)
       throw new UnsupportedError('init', 'device: there is no WebGPU here', {
@@ -108,16 +108,16 @@ export class GraphicsDevice implements Device {
 
   /** Starts using a device. If it replaces a lost one, the content of all buffers is lost, but programs stay usable. */
   #attach(device: GPUDevice): void {
-    this.times++;
-    const before = this.#reach?.lost;
-    const reach = Object.assign((this.#reach ??= {} as Reach), { device, lost: '', wrong: '', runs: this.#reach.runs ?? 0 });
+    this.generation++;
+    const before = this.#state?.lost;
+    const state = Object.assign((this.#state ??= {} as DeviceState), { device, lost: '', wrong: '', runs: this.#state.runs ?? 0 });
     device.addEventListener('uncapturederror', ({ error }) => {
-      if (reach.device === device) reach.wrong ||= `the device refused what it was given: ${error.message}`;
+      if (state.device === device) state.wrong ||= `the device refused what it was given: ${error.message}`;
     });
     void device.lost.then(({ reason, message }) => {
-      if (reach.device !== device) return;
-      reach.lost = message || reason;
-      if (this.isOptional) this.times++; // programs are made anew, for the CPU
+      if (state.device !== device) return;
+      state.lost = message || reason;
+      if (this.isOptional) this.generation++; // programs are made anew, for the CPU
     });
     if (!this.#parts || !before) return;
     this.#parts.buffers.renewAll(before);
@@ -132,22 +132,22 @@ export class GraphicsDevice implements Device {
   }
 
   get buffers(): number {
-    return Math.min(this.#reach!.device.limits.maxStorageBuffersPerShaderStage, MOST_BUFFERS);
+    return Math.min(this.#state!.device.limits.maxStorageBuffersPerShaderStage, MOST_BUFFERS);
   }
 
   get sharedBytes(): number {
     const shares = this.#options.sharesMemory ?? !IN_SOFTWARE.test(this.#adapterName);
-    return shares ? this.#reach!.device.limits.maxComputeWorkgroupStorageSize : 0;
+    return shares ? this.#state!.device.limits.maxComputeWorkgroupStorageSize : 0;
   }
 
   imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports {
-    const reach = this.#reach!;
+    const state = this.#state!;
     const order = new Order();
-    const buffers = new Buffers(reach, memory, order);
-    const readBack = new ReadBack(reach, buffers, order);
-    const watch = new Watch(reach);
-    const variants = new Variants(reach, this.#adapterName, this.#options.tune);
-    const programs = new Programs(reach, memory, buffers, order, readBack, watch, new Flight(reach), variants);
+    const buffers = new Buffers(state, memory, order);
+    const readBack = new ReadBack(state, buffers, order);
+    const watch = new Watch(state);
+    const variants = new Variants(state, this.#adapterName, this.#options.tune);
+    const programs = new Programs(state, memory, buffers, order, readBack, watch, new Flight(state), variants);
     this.#parts = { buffers, variants, programs, readBack, watch };
     return {
       why: (at: number, room: number) => {
@@ -204,7 +204,7 @@ export class GraphicsDevice implements Device {
   }
 
   test(...given: Parameters<Device['test']>): ReturnType<Device['test']> {
-    const test = new SelfTest(this.#timing, (text) => (this.#reach!.wrong ||= text), ...given);
+    const test = new SelfTest(this.#timing, (text) => (this.#state!.wrong ||= text), ...given);
     return (inputs) => test.run(inputs);
   }
 
@@ -220,7 +220,7 @@ export class GraphicsDevice implements Device {
 
   describe(): DeviceInfo {
     const { features } = this.#adapter!;
-    const { limits } = this.#reach!.device;
+    const { limits } = this.#state!.device;
     return {
       name: this.name,
       adapter: this.#adapterName,

@@ -1,22 +1,22 @@
 // Counts the submissions that are under way. Running further ahead does not make the device faster, but its queue longer, and
 // with it the time until a value can be read. So a run waits until few enough are left.
 
-import type { Reach } from './reach.js';
+import type { DeviceState } from './devicestate.js';
 
 const MOST_UNDER_WAY = 3;
 
 export class Flight {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   /** The ends of the submissions under way, oldest first. */
   #ends: Promise<void>[] = [];
 
-  constructor(reach: Reach) {
-    this.#reach = reach;
+  constructor(state: DeviceState) {
+    this.#state = state;
   }
 
   /** Call after each submission. */
   submitted(): void {
-    const end = this.#reach.device.queue.onSubmittedWorkDone().then(
+    const end = this.#state.device.queue.onSubmittedWorkDone().then(
       () => {},
       () => {}, // it was lost
     );

@@ -1,26 +1,26 @@
 // Compute pipelines, by the text of their shader, which determines its bindings. They are compiled in the background; a run
 // waits for its own.
 
-import { INTERNAL, type Failure, type Reach } from './reach.js';
+import { INTERNAL, type Failure, type DeviceState } from './devicestate.js';
 
-/** A pipeline that is compiled when `over` is first read. */
-export class Making {
+/** A pipeline that is compiled when `done` is first read. */
+export class Compilation {
   pipeline: GPUComputePipeline | null = null;
   /** Why the driver refused the shader, if it did. */
   failure: Failure | null = null;
-  isOver = false;
-  readonly #make: (making: Making) => Promise<void>;
-  #over: Promise<void> | null = null;
+  isDone = false;
+  readonly #make: (compilation: Compilation) => Promise<void>;
+  #done: Promise<void> | null = null;
 
   constructor(
     readonly code: string,
-    make: (making: Making) => Promise<void>,
+    make: (compilation: Compilation) => Promise<void>,
   ) {
     this.#make = make;
   }
 
-  get over(): Promise<void> {
-    return (this.#over ??= this.#make(this).finally(() => (this.isOver = true)));
+  get done(): Promise<void> {
+    return (this.#done ??= this.#make(this).finally(() => (this.isDone = true)));
   }
 }
 
@@ -33,12 +33,12 @@ const BUFFERS: Record<string, GPUBufferBindingLayout> = {
 };
 
 export class Pipelines {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   readonly #layouts = new Map<string, GPUBindGroupLayout>();
-  readonly #made = new Map<string, Making>();
+  readonly #made = new Map<string, Compilation>();
 
-  constructor(reach: Reach) {
-    this.#reach = reach;
+  constructor(state: DeviceState) {
+    this.#state = state;
   }
 
   /** Forgets all pipelines, for another device. */
@@ -51,29 +51,29 @@ export class Pipelines {
     let layout = this.#layouts.get(kinds);
     if (!layout) {
       const entries = [...kinds].map((kind, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: BUFFERS[kind]! }));
-      this.#layouts.set(kinds, (layout = this.#reach.device.createBindGroupLayout({ entries })));
+      this.#layouts.set(kinds, (layout = this.#state.device.createBindGroupLayout({ entries })));
     }
     return layout;
   }
 
-  of(code: string, kinds: string): Making {
-    let making = this.#made.get(code);
-    if (!making) this.#made.set(code, (making = new Making(code, (own) => this.#make(own, this.layout(kinds)))));
-    return making;
+  of(code: string, kinds: string): Compilation {
+    let compilation = this.#made.get(code);
+    if (!compilation) this.#made.set(code, (compilation = new Compilation(code, (own) => this.#make(own, this.layout(kinds)))));
+    return compilation;
   }
 
-  async #make(making: Making, layout: GPUBindGroupLayout): Promise<void> {
-    const { device } = this.#reach;
+  async #make(compilation: Compilation, layout: GPUBindGroupLayout): Promise<void> {
+    const { device } = this.#state;
     device.pushErrorScope('validation');
-    const module = device.createShaderModule({ code: making.code });
+    const module = device.createShaderModule({ code: compilation.code });
     const refused = device.popErrorScope().catch(() => null);
     const compute = { module, entryPoint: 'main' };
     try {
-      making.pipeline = await device.createComputePipelineAsync({ layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }), compute });
+      compilation.pipeline = await device.createComputePipelineAsync({ layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }), compute });
     } catch (error) {
       const text = (await refused)?.message ?? String(error);
-      making.failure = { status: INTERNAL, text: `the device refused a shader: ${text}` };
-      this.#made.delete(making.code);
+      compilation.failure = { status: INTERNAL, text: `the device refused a shader: ${text}` };
+      this.#made.delete(compilation.code);
     }
   }
 }

@@ -6,11 +6,11 @@
 // The bindings of a dispatch change only if the caller's buffers do. Bind groups are kept by their buffers, because making one
 // takes longer than everything else in a dispatch.
 
-import type { Buffers, Held } from './buffers.js';
+import type { Buffers, TrackedBuffer } from './buffers.js';
 import type { Flight } from './flight.js';
 import type { Order } from './order.js';
-import { Pipelines, type Making } from './pipelines.js';
-import { lostFailure, type Failure, type Reach } from './reach.js';
+import { Pipelines, type Compilation } from './pipelines.js';
+import { lostFailure, type Failure, type DeviceState } from './devicestate.js';
 import type { ReadBack } from './readback.js';
 import type { Variants } from './variants.js';
 import type { Clock, Watch } from './watch.js';
@@ -41,7 +41,7 @@ interface Binding {
   size: number;
   writes: boolean;
   /** The offset in odd rounds of the loop at depth `level`. */
-  turned: number;
+  oddOffset: number;
   level: number;
 }
 
@@ -49,7 +49,7 @@ interface Dispatch {
   kind: 'dispatch';
   /** The name of its kernel. */
   name: string;
-  making: Making;
+  compilation: Compilation;
   /** The kinds of its bindings, in the letters of pipelines.ts. */
   kinds: string;
   layout: GPUBindGroupLayout;
@@ -89,7 +89,7 @@ interface Program {
 /** A run while it is encoded. */
 interface Encoding {
   program: Program;
-  buffers: (Held | null)[];
+  buffers: (TrackedBuffer | null)[];
   encoder: GPUCommandEncoder;
   pass: GPUComputePassEncoder;
   pipeline: GPUComputePipeline | null;
@@ -106,10 +106,10 @@ interface Encoding {
 const withOthers = ({ dispatches }: Program): Dispatch[] => dispatches.flatMap((dispatch) => [dispatch, ...dispatch.others]);
 
 /** The outputs made for a run. */
-const made = ({ nArguments }: Program, buffers: (Held | null)[]): Held[] => buffers.slice(nArguments, -1).filter((held) => held !== null);
+const made = ({ nArguments }: Program, buffers: (TrackedBuffer | null)[]): TrackedBuffer[] => buffers.slice(nArguments, -1).filter((tracked) => tracked !== null);
 
-function fail(program: Program, buffers: (Held | null)[], failure: Failure): void {
-  for (const held of made(program, buffers)) held.failure = failure;
+function fail(program: Program, buffers: (TrackedBuffer | null)[], failure: Failure): void {
+  for (const tracked of made(program, buffers)) tracked.failure = failure;
 }
 
 /** Calls note with the rounds of the enclosing loops, for every round, in the order in which they are counted. */
@@ -127,7 +127,7 @@ function visitRounds(steps: readonly Step[], levels: number[], note: (levels: re
 }
 
 export class Programs {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   readonly #memory: WebAssembly.Memory;
   readonly #buffers: Buffers;
   readonly #order: Order;
@@ -141,7 +141,7 @@ export class Programs {
   #encodings = 0;
 
   constructor(
-    reach: Reach,
+    state: DeviceState,
     memory: WebAssembly.Memory,
     buffers: Buffers,
     order: Order,
@@ -150,7 +150,7 @@ export class Programs {
     flight: Flight,
     variants: Variants,
   ) {
-    this.#reach = reach;
+    this.#state = state;
     this.#memory = memory;
     this.#buffers = buffers;
     this.#order = order;
@@ -158,7 +158,7 @@ export class Programs {
     this.#watch = watch;
     this.#flight = flight;
     this.#variants = variants;
-    this.#pipelines = new Pipelines(reach);
+    this.#pipelines = new Pipelines(state);
   }
 
   begin(gateWords: number, nArguments: number): number {
@@ -173,14 +173,14 @@ export class Programs {
     for (const program of this.#list) {
       if (!program) continue;
       program.isReady = false;
-      for (const dispatch of withOthers(program)) Object.assign(dispatch, this.#parts(dispatch.making.code, dispatch.kinds, dispatch.words));
+      for (const dispatch of withOthers(program)) Object.assign(dispatch, this.#parts(dispatch.compilation.code, dispatch.kinds, dispatch.words));
     }
   }
 
   /** The parts of a dispatch that belong to the device. */
-  #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'current'> {
-    const making = this.#pipelines.of(code, kinds);
-    return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: new Map(), current: [] };
+  #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'compilation' | 'layout' | 'constants' | 'made' | 'current'> {
+    const compilation = this.#pipelines.of(code, kinds);
+    return { compilation, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: new Map(), current: [] };
   }
 
   #words(at: number, count: number): number[] {
@@ -195,7 +195,7 @@ export class Programs {
   #uniform(words: readonly number[]): GPUBuffer | null {
     if (words.length === 0) return null;
     const size = Math.ceil(words.length / 4) * 16;
-    const buffer = this.#reach.device.createBuffer({ size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true });
+    const buffer = this.#state.device.createBuffer({ size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true });
     new Uint32Array(buffer.getMappedRange()).set(words);
     buffer.unmap();
     return buffer;
@@ -209,7 +209,7 @@ export class Programs {
     const list = program.open.at(-1)!;
     if (kind === DISPATCH) {
       const dispatch = this.#dispatch(words.slice(2));
-      void dispatch.making.over; // beside what follows
+      void dispatch.compilation.done; // beside what follows
       list.push(dispatch);
       program.dispatches.push(dispatch);
     } else if (kind === ROUNDS || kind === WHILE) {
@@ -230,10 +230,10 @@ export class Programs {
     ];
     const all = this.#words(at, nBindings * BINDING_WORDS);
     const bindings = Array.from({ length: nBindings }, (_, i): Binding => {
-      const [buffer, offset, size, writes, turned, level] = all.slice(i * BINDING_WORDS) as [
+      const [buffer, offset, size, writes, oddOffset, level] = all.slice(i * BINDING_WORDS) as [
         number, number, number, number, number, number,
       ];
-      return { buffer, offset, size, writes: writes !== 0, turned, level };
+      return { buffer, offset, size, writes: writes !== 0, oddOffset, level };
     });
     const kinds = `${bindings.map(({ writes }) => (writes ? 'w' : 'r')).join('')}${nConstants > 0 ? 'c' : ''}${asksRounds ? 'd' : ''}`;
     const own = this.#words(constants, nConstants);
@@ -256,9 +256,9 @@ export class Programs {
   async #choose({ dispatches }: Program): Promise<void> {
     for (const dispatch of dispatches.filter(({ others }) => others.length > 0)) {
       const list = [dispatch, ...dispatch.others];
-      const { making, constants, groups, words } = list[await this.#variants.choose(list)]!;
+      const { compilation, constants, groups, words } = list[await this.#variants.choose(list)]!;
       for (const each of list) if (each.constants !== constants) each.constants?.destroy();
-      Object.assign(dispatch, { making, constants, groups, words, made: new Map(), current: [], others: [] });
+      Object.assign(dispatch, { compilation, constants, groups, words, made: new Map(), current: [], others: [] });
     }
   }
 
@@ -281,12 +281,12 @@ export class Programs {
       words[0] = 1;
       for (const { gate, groups } of program.dispatches) if (gate) words.set(groups, gate + 3);
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.INDIRECT | GPUBufferUsage.COPY_SRC;
-      program.gates = this.#reach.device.createBuffer({ size: words.byteLength, usage, mappedAtCreation: true });
+      program.gates = this.#state.device.createBuffer({ size: words.byteLength, usage, mappedAtCreation: true });
       new Uint32Array(program.gates.getMappedRange()).set(words);
       program.gates.unmap();
     }
     const size = Math.max(0, ...program.dispatches.flatMap(({ bindings }) => bindings.map((each) => (each.buffer === PARTS ? each.size : 0))));
-    if (size > 0) program.parts = this.#reach.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE });
+    if (size > 0) program.parts = this.#state.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE });
     if (program.dispatches.some(({ asksRounds }) => asksRounds)) {
       const numbers: number[] = new Array<number>(ROUND_BYTES / 4).fill(0);
       visitRounds(program.steps, [], (levels) => {
@@ -307,25 +307,25 @@ export class Programs {
       dispatch.run = this.#encodings;
     }
     let odd = 0;
-    bindings.forEach(({ turned, offset, level }, i) => {
-      if (turned !== offset && levels[level]! % 2 === 1) odd |= 1 << i;
+    bindings.forEach(({ oddOffset, offset, level }, i) => {
+      if (oddOffset !== offset && levels[level]! % 2 === 1) odd |= 1 << i;
     });
     const found = dispatch.current[odd];
     if (found) return found;
-    const entries = bindings.map(({ buffer, offset, size, turned }, binding): GPUBindGroupEntry => ({
+    const entries = bindings.map(({ buffer, offset, size, oddOffset }, binding): GPUBindGroupEntry => ({
       binding,
       resource:
         buffer === GATES || buffer === PARTS
           ? { buffer: (buffer === GATES ? program.gates : program.parts)! }
-          : { buffer: buffers[buffer]!.buffer, offset: odd & (1 << binding) ? turned : offset, size },
+          : { buffer: buffers[buffer]!.buffer, offset: odd & (1 << binding) ? oddOffset : offset, size },
     }));
     if (constants) entries.push({ binding: entries.length, resource: { buffer: constants } });
     if (asksRounds) entries.push({ binding: entries.length, resource: { buffer: program.rounds!, size: ROUND_NUMBERS } });
-    return (dispatch.current[odd] = this.#reach.device.createBindGroup({ layout, entries }));
+    return (dispatch.current[odd] = this.#state.device.createBindGroup({ layout, entries }));
   }
 
   #encode(e: Encoding, dispatch: Dispatch): void {
-    const pipeline = dispatch.making.pipeline!;
+    const pipeline = dispatch.compilation.pipeline!;
     if (e.clock?.turn(dispatch.name)) this.#turn(e);
     if (pipeline !== e.pipeline) e.pass.setPipeline((e.pipeline = pipeline));
     e.pass.setBindGroup(0, this.#group(e, dispatch), dispatch.asksRounds ? [e.at * ROUND_BYTES] : []);
@@ -368,7 +368,7 @@ export class Programs {
 
   #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline' | 'clock' | 'dispatches'>): void {
     e.clock = this.#watch.clock();
-    e.encoder = this.#reach.device.createCommandEncoder();
+    e.encoder = this.#state.device.createCommandEncoder();
     e.pass = e.encoder.beginComputePass(e.clock?.pass() ?? {});
     e.pipeline = null;
     e.dispatches = 0;
@@ -384,12 +384,12 @@ export class Programs {
   #submit(e: Encoding): void {
     e.pass.end();
     e.clock?.resolve(e.encoder);
-    this.#reach.device.queue.submit([e.encoder.finish()]);
+    this.#state.device.queue.submit([e.encoder.finish()]);
     this.#watch.submitted(e.clock, e.dispatches);
     this.#flight.submitted();
   }
 
-  #begin(program: Program, buffers: (Held | null)[]): Encoding {
+  #begin(program: Program, buffers: (TrackedBuffer | null)[]): Encoding {
     if (!program.isReady) this.#prepare(program);
     this.#encodings++;
     const e = { program, buffers, levels: [], at: 0, counted: 0 } as unknown as Encoding;
@@ -397,8 +397,8 @@ export class Programs {
     return e;
   }
 
-  async #runInParts(program: Program, buffers: (Held | null)[]): Promise<void> {
-    await Promise.all(program.dispatches.map(({ making }) => making.over));
+  async #runInParts(program: Program, buffers: (TrackedBuffer | null)[]): Promise<void> {
+    await Promise.all(program.dispatches.map(({ compilation }) => compilation.done));
     await this.#choose(program);
     const refused = this.#refusal(program);
     if (refused) {
@@ -417,36 +417,36 @@ export class Programs {
     this.#submit(e);
   }
 
-  #runWhole(program: Program, buffers: (Held | null)[]): void {
+  #runWhole(program: Program, buffers: (TrackedBuffer | null)[]): void {
     const e = this.#begin(program, buffers);
     this.#walk(e, program.steps).next(true);
     this.#submit(e);
   }
 
   #refusal(program: Program): Failure | null {
-    return program.dispatches.find(({ making }) => making.failure)?.making.failure ?? null;
+    return program.dispatches.find(({ compilation }) => compilation.failure)?.compilation.failure ?? null;
   }
 
   /** Submits a program on buffers, given by their numbers in a list of the core. Returns why it cannot; then nothing has
    *  changed. */
   run(number: number, list: number, count: number): Failure | null {
     const program = this.#list[number]!;
-    const { lost } = this.#reach;
+    const { lost } = this.#state;
     const refused = lost ? lostFailure(lost) : this.#refusal(program);
     if (refused) return refused;
     const numbers = this.#words(list, count);
-    const held = (of: number[]): (Held | null)[] => of.map((each) => this.#buffers.get(each));
-    const failure = held(numbers.slice(0, program.nArguments)).find((each) => each?.failure)?.failure ?? null;
+    const tracked = (of: number[]): (TrackedBuffer | null)[] => of.map((each) => this.#buffers.get(each));
+    const failure = tracked(numbers.slice(0, program.nArguments)).find((each) => each?.failure)?.failure ?? null;
     if (!failure) for (const each of numbers.slice(program.nArguments)) if (each) this.#buffers.emptied(each);
-    const buffers = held(numbers);
-    const run = ++this.#reach.runs;
+    const buffers = tracked(numbers);
+    const run = ++this.#state.runs;
     for (const each of made(program, buffers)) Object.assign(each, { run, failure });
     if (failure) return null;
     const waits =
       this.#order.waits ||
       this.#flight.room !== null ||
       program.hasWhile ||
-      program.dispatches.some(({ making, others }) => !making.isOver || others.length > 0);
+      program.dispatches.some(({ compilation, others }) => !compilation.isDone || others.length > 0);
     // If the device is lost meanwhile, reading the results reports that.
     if (waits) this.#order.wait(() => this.#runInParts(program, buffers).catch(() => {}));
     else this.#runWhole(program, buffers);

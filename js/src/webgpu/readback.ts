@@ -2,18 +2,18 @@
 
 import type { Buffers } from './buffers.js';
 import type { Order } from './order.js';
-import { INTERNAL, errorOf, lostFailure, type Failure, type Reach } from './reach.js';
+import { INTERNAL, errorOf, lostFailure, type Failure, type DeviceState } from './devicestate.js';
 
 const MOST_WAITING = 4;
 
 export class ReadBack {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   readonly #buffers: Buffers;
   readonly #order: Order;
   #waiting: GPUBuffer[] = [];
 
-  constructor(reach: Reach, buffers: Buffers, order: Order) {
-    this.#reach = reach;
+  constructor(state: DeviceState, buffers: Buffers, order: Order) {
+    this.#state = state;
     this.#buffers = buffers;
     this.#order = order;
   }
@@ -26,7 +26,7 @@ export class ReadBack {
   #take(size: number): GPUBuffer {
     const at = this.#waiting.findIndex((buffer) => buffer.size === size);
     if (at >= 0) return this.#waiting.splice(at, 1)[0]!;
-    return this.#reach.device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    return this.#state.device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
   }
 
   #giveBack(buffer: GPUBuffer): void {
@@ -36,7 +36,7 @@ export class ReadBack {
 
   /** Throws if something went wrong before, so that the values are not valid. */
   #check(failure: Failure | null, what: string): void {
-    const { lost, wrong } = this.#reach;
+    const { lost, wrong } = this.#state;
     if (failure) throw errorOf('data', failure, what);
     if (lost) throw errorOf('data', lostFailure(lost), what);
     if (wrong) throw errorOf('data', { status: INTERNAL, text: wrong }, what);
@@ -45,16 +45,16 @@ export class ReadBack {
   /** The first bytes of a buffer, after everything asked for before. what: its name in errors. */
   read(from: number, bytes: number, what: string): Promise<ArrayBuffer> {
     if (bytes === 0) return Promise.resolve(new ArrayBuffer(0));
-    const held = this.#buffers.get(from);
+    const tracked = this.#buffers.get(from);
     return new Promise((resolve, reject) => {
-      this.#order.do(() => void this.take(held, 0, bytes, what).then(resolve, reject));
+      this.#order.do(() => void this.take(tracked, 0, bytes, what).then(resolve, reject));
     });
   }
 
   /** The same for any buffer and offset, without waiting for earlier commands. */
   async take(from: { buffer: GPUBuffer; failure: Failure | null }, offset: number, bytes: number, what: string): Promise<ArrayBuffer> {
     this.#check(from.failure, what);
-    const { device } = this.#reach;
+    const { device } = this.#state;
     const size = Math.ceil(bytes / 4) * 4;
     const staging = this.#take(size);
     const encoder = device.createCommandEncoder();

@@ -3,13 +3,13 @@
 // adapter and is stored if the page has storage; then the other variants are not even compiled.
 
 import type { ShaderChoice } from '../index.js';
-import type { Making } from './pipelines.js';
-import type { Reach } from './reach.js';
+import type { Compilation } from './pipelines.js';
+import type { DeviceState } from './devicestate.js';
 
 /** One variant. */
 export interface Variant {
   name: string;
-  making: Making;
+  compilation: Compilation;
   layout: GPUBindGroupLayout;
   bindings: readonly { size: number }[];
   constants: GPUBuffer | null;
@@ -38,12 +38,12 @@ function hashOf(text: string): string {
 
 /** Whether the driver accepts the variant. */
 async function isTaken(variant: Variant | undefined): Promise<boolean> {
-  await variant?.making.over;
-  return !!variant?.making.pipeline;
+  await variant?.compilation.done;
+  return !!variant?.compilation.pipeline;
 }
 
 export class Variants {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   readonly #tunes: boolean;
   /** The key under which the page's storage keeps the results. */
   readonly #place: string;
@@ -52,8 +52,8 @@ export class Variants {
   readonly noted: ShaderChoice[] = [];
 
   /** tunes: whether to time variants; otherwise the first one is used. */
-  constructor(reach: Reach, adapter: string, tunes: boolean) {
-    this.#reach = reach;
+  constructor(state: DeviceState, adapter: string, tunes: boolean) {
+    this.#state = state;
     this.#tunes = tunes;
     this.#place = `sinter/webgpu ${adapter}`;
     this.#found = this.#load();
@@ -79,11 +79,11 @@ export class Variants {
   /** The index of the fastest variant that the driver accepts. 0 if it accepts none, or if there is not enough room to try. */
   async choose(list: readonly Variant[]): Promise<number> {
     const [first] = list as [Variant];
-    const key = hashOf(first.making.code);
+    const key = hashOf(first.compilation.code);
     const known = this.#tunes ? this.#found[key] : 0;
     if (known !== undefined && (await isTaken(list[known]))) return known;
     await Promise.all(list.map(isTaken));
-    const taken = list.map((variant, i) => ({ variant, i })).filter(({ variant }) => variant.making.pipeline);
+    const taken = list.map((variant, i) => ({ variant, i })).filter(({ variant }) => variant.compilation.pipeline);
     const bytes = first.bindings.reduce((sum, { size }) => sum + size, 0);
     if (!this.#tunes || taken.length < 2 || bytes > MOST_BYTES) return taken[0]?.i ?? 0;
     const times = await this.#time(taken.map(({ variant }) => variant));
@@ -97,7 +97,7 @@ export class Variants {
 
   /** Milliseconds per run of each variant. */
   async #time(list: readonly Variant[]): Promise<number[]> {
-    const { device } = this.#reach;
+    const { device } = this.#state;
     const buffers = list[0]!.bindings.map(({ size }) => device.createBuffer({ size: Math.ceil(size / 16) * 16, usage: GPUBufferUsage.STORAGE }));
     const sides = list.map((variant) => ({ variant, group: this.#group(variant, buffers), runs: 1, ms: Infinity }));
     const measure = async ({ variant, group, runs }: (typeof sides)[0]): Promise<number> => {
@@ -125,14 +125,14 @@ export class Variants {
 
   #group({ layout, constants }: Variant, buffers: readonly GPUBuffer[]): GPUBindGroup {
     const bound = constants ? [...buffers, constants] : buffers;
-    return this.#reach.device.createBindGroup({ layout, entries: bound.map((buffer, binding) => ({ binding, resource: { buffer } })) });
+    return this.#state.device.createBindGroup({ layout, entries: bound.map((buffer, binding) => ({ binding, resource: { buffer } })) });
   }
 
-  #submit({ making, groups }: Variant, group: GPUBindGroup, runs: number): void {
-    const { device } = this.#reach;
+  #submit({ compilation, groups }: Variant, group: GPUBindGroup, runs: number): void {
+    const { device } = this.#state;
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
-    pass.setPipeline(making.pipeline!);
+    pass.setPipeline(compilation.pipeline!);
     pass.setBindGroup(0, group);
     for (let i = 0; i < runs; i++) pass.dispatchWorkgroups(...groups);
     pass.end();

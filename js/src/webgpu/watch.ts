@@ -3,7 +3,7 @@
 // one, until the host learns of its end.
 
 import type { DeviceKernel, DeviceSpan } from '../index.js';
-import type { Reach } from './reach.js';
+import type { DeviceState } from './devicestate.js';
 
 /** The most passes of a submission with times of their own; later dispatches share the last pass. */
 const MOST_PASSES = 2048;
@@ -58,12 +58,12 @@ export class Clock {
 }
 
 export class Watch {
-  readonly #reach: Reach;
+  readonly #state: DeviceState;
   #began = 0;
   #spans: Promise<DeviceSpan | null>[] | null = null;
 
-  constructor(reach: Reach) {
-    this.#reach = reach;
+  constructor(state: DeviceState) {
+    this.#state = state;
   }
 
   begin(): void {
@@ -86,7 +86,7 @@ export class Watch {
 
   /** A clock for a new submission; null if nobody is profiling, or the device has no timestamps. */
   clock(): Clock | null {
-    const { device } = this.#reach;
+    const { device } = this.#state;
     return this.#spans && device.features.has('timestamp-query') ? new Clock(device) : null;
   }
 
@@ -97,7 +97,7 @@ export class Watch {
   }
 
   async #span(clock: Clock | null, dispatches: number, begin: number): Promise<DeviceSpan> {
-    await this.#reach.device.queue.onSubmittedWorkDone();
+    await this.#state.device.queue.onSubmittedWorkDone();
     const end = performance.now() - this.#began;
     if (!clock) return { begin, end, dispatches, isExact: false, kernels: [] };
     const kernels = (await clock.kernels()).map((kernel) => ({ ...kernel, begin: Math.max(0, end + kernel.begin), end: end + kernel.end }));

@@ -2,7 +2,7 @@
 
 import { OutOfMemoryError, SinterError, WorkerError } from '../index.js';
 
-export interface Reach {
+export interface DeviceState {
   device: GPUDevice;
   /** Why the device was lost, or ''. */
   lost: string;
