@@ -1,5 +1,5 @@
-/* planes.c - an array of small structs that a loop carries is split into planes, one carry per field: a round then reads
- * and writes whole vectors, and no round needs a concat.
+/* planes.c - an array of small structs that a loop carries becomes a struct of arrays: it is split into planes, one carry
+ * per field. A round then reads and writes whole vectors, and no round needs a concat.
  *
  *   s (n, 5)                                s0 s1 ... (n, 1)
  *   x, y = s[:, 0:1], s[:, 1:2] ...         x, y = s0, s1 ...
@@ -65,20 +65,20 @@ static set *root(set *sets, uint32_t at) {
   return &sets[at];
 }
 
-static void keep_whole(set *s, bool why) {
-  if (why) s->is |= WHOLE;
+static void keep_whole_if(set *s, bool condition) {
+  if (condition) s->is |= WHOLE;
 }
 
 /* Adds cuts along an axis. A set that is cut along two axes stays whole. */
 static void cut(set *s, int axis, uint64_t cuts) {
   if (!cuts) return;
-  keep_whole(s, s->cuts && s->axis != axis);
+  keep_whole_if(s, s->cuts && s->axis != axis);
   s->axis = axis;
   s->cuts |= cuts;
 }
 
 /* Unites the sets of a and b. */
-static void tie(set *sets, uint32_t a, uint32_t b) {
+static void unite(set *sets, uint32_t a, uint32_t b) {
   set *to = root(sets, a), *from = root(sets, b);
   if (to == from) return;
   from->parent = to->parent;
@@ -90,7 +90,7 @@ static void tie(set *sets, uint32_t a, uint32_t b) {
 static void cut_at(set *s, const sn_type *type, int axis, int64_t at) {
   if (at <= 0 || at >= type->dims[axis]) return;
   const bool fits = type->dims[axis] <= MOST_PLACES;
-  keep_whole(s, !fits);
+  keep_whole_if(s, !fits);
   if (fits) cut(s, axis, (uint64_t)1 << at);
 }
 
@@ -130,14 +130,14 @@ static void find_sets_of(loop *l, uint32_t region) {
       const sn_id x = sn_graph_inputs(g, id)[k];
       const sn_op op = g->nodes[x].op;
       if (!elementwise) /* slices are checked later, when all cuts are known */
-        keep_whole(root(sets, base + x), node->op != SN_OP_slice);
+        keep_whole_if(root(sets, base + x), node->op != SN_OP_slice);
       else if (is_member(op))
-        tie(sets, base + id, base + x);
+        unite(sets, base + id, base + x);
       else /* an input that is no view would have to be sliced; slices of a view are free */
-        keep_whole(root(sets, base + id), sn_op_describe(op)->kind > SN_CLASS_VIEW);
+        keep_whole_if(root(sets, base + id), sn_op_describe(op)->kind > SN_CLASS_VIEW);
     }
     if (node->op == SN_OP_input)
-      tie(sets, base + id, l->slots + (uint32_t)*sn_graph_attrs(g, id));
+      unite(sets, base + id, l->slots + (uint32_t)*sn_graph_attrs(g, id));
     else
       cut_where_parts_meet(&sets[base + id], g, id);
   }
@@ -154,12 +154,12 @@ static bool is_inside(const sn_graph *g, sn_id slice, const set *s, int axis) {
   return !((((2ull << first) - 1) ^ ((2ull << last) - 1)) & s->cuts);
 }
 
-static void keep_what_is_read_across(loop *l, uint32_t region) {
+static void keep_whole_if_sliced_across(loop *l, uint32_t region) {
   const sn_graph *g = l->c.regions[region];
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (g->nodes[id].op != SN_OP_slice) continue;
     set *s = root(l->sets, base_of(l, region) + *sn_graph_inputs(g, id));
-    keep_whole(s, !is_inside(g, id, s, s->axis));
+    keep_whole_if(s, !is_inside(g, id, s, s->axis));
   }
 }
 
@@ -217,7 +217,7 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
     if (from) *slot = (set){.axis = from->axis, .cuts = from->cuts, .is = STACKED};
     slot->parent = l->slots + k;
     if (carry) slot->is = CARRIED;
-    keep_whole(slot, carry && sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS);
+    keep_whole_if(slot, carry && sn_type_size(&g->nodes[l->x[k]].type) < LEAST_ELEMENTS);
   }
   *out = l;
   return SN_OK;
@@ -225,15 +225,15 @@ static sn_status begin(const state *s, sn_id id, loop **out) {
 
 /* Unites each carry's argument with its result in the body. A stacked result whose set has no carry stays whole: it
  * would be cut only to be put together again for the stack. */
-static void tie_results(loop *l) {
+static void unite_results(loop *l) {
   const sn_graph *body = l->c.regions[0];
   for (uint32_t k = 0; k < l->c.n_carries; k++) {
-    keep_whole(root(l->sets, l->slots + k), !is_member(body->nodes[body->outputs[k]].op));
-    tie(l->sets, body->outputs[k], l->slots + k);
+    keep_whole_if(root(l->sets, l->slots + k), !is_member(body->nodes[body->outputs[k]].op));
+    unite(l->sets, body->outputs[k], l->slots + k);
   }
   for (size_t k = l->c.n_carries; k < l->c.n_results; k++) {
     set *s = root(l->sets, body->outputs[k]);
-    keep_whole(s, !(s->is & CARRIED));
+    keep_whole_if(s, !(s->is & CARRIED));
   }
 }
 
@@ -246,16 +246,16 @@ static bool is_too_much(const set *s, const sn_target_limits *limits) {
 
 static void find_sets(const state *s, loop *l) {
   for (uint32_t r = 0; r < l->c.n_regions; r++) find_sets_of(l, r);
-  tie_results(l);
-  for (uint32_t r = 0; r < l->c.n_regions; r++) keep_what_is_read_across(l, r);
+  unite_results(l);
+  for (uint32_t r = 0; r < l->c.n_regions; r++) keep_whole_if_sliced_across(l, r);
   for (uint32_t k = 0; k < l->c.n_carries + l->c.n_stacks; k++) {
     set *slot = root(l->sets, l->slots + k);
-    keep_whole(slot, is_too_much(slot, &s->context->target->limits));
+    keep_whole_if(slot, is_too_much(slot, &s->context->target->limits));
   }
 }
 
 /* If input k of node id is a stack that can be made in parts, marks it to be made whole unless the node reads parts. */
-static void keep_if_read_across(const state *s, sn_id id, uint32_t k) {
+static void keep_whole_if_read_across(const state *s, sn_id id, uint32_t k) {
   const sn_graph *g = s->from;
   const sn_id x = sn_graph_inputs(g, id)[k];
   const set *made = cut_from(s, x);
@@ -288,7 +288,7 @@ static sn_status find_loops(state *s) {
   }
   for (sn_id id = 0; id < g->n_nodes; id++)
     for (uint32_t k = 0; s->live[id] && k < g->nodes[id].n_inputs; k++)
-      keep_if_read_across(s, id, k);
+      keep_whole_if_read_across(s, id, k);
   return SN_OK;
 }
 
