@@ -77,9 +77,9 @@ sn_status sn_site_vjp(sn_site *s, const sn_graph *region, const sn_id *dy, const
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&dwrt));
   sn_body_begin(&s->m, s->b, arena);
   for (size_t k = 0; k < n_args; k++) s->args[k] = sn_site_same_argument(s, k);
-  s->m.b.origin.again = true;
+  s->m.b.origin.recomputed = true;
   sn_site_inline(s, region);
-  s->m.b.origin.again = false;
+  s->m.b.origin.recomputed = false;
   SN_TRY(s->m.b.status);
   for (size_t k = 0; k < s->c.n_results; k++) {
     if (dy[k] == SN_NONE) continue;

@@ -55,7 +55,7 @@ sn_status sn_build_inline(sn_build *b, const sn_graph *region, const sn_id *args
     for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(region, id)[k]];
     SN_TRY(name_regions(b, region, id, attrs));
     b->origin = node->origin;
-    b->origin.again |= outside.again;
+    b->origin.recomputed |= outside.recomputed;
     b->origin.derivative |= outside.derivative;
     map[id] = sn_build_op(b, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type);
     b->origin = outside;

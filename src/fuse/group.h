@@ -254,7 +254,7 @@ typedef struct sn_groups {
   sn_cut_record *cuts;
   size_t n_cuts;
   uint32_t *kernel_of; /* per node: the (last) group that computes it, or SN_NONE */
-  uint32_t *again;     /* NULL, or per group: the one it repeats for a memory budget, or SN_NONE */
+  uint32_t *repeats;   /* NULL, or per group: the one it repeats for a memory budget, or SN_NONE */
 } sn_groups;
 
 /* The name of a kind; "scalar" for a map over one point. */

@@ -53,7 +53,7 @@ static sn_status find_values(sn_lowering *l) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
     if (l->live[id] && !is_view) mark_read(l, id, stored, reader);
   }
-  if (l->p->how.fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
+  if (l->p->how.fusion) SN_TRY(sn_lower_recompute(l, stored, l->recomputed));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -149,8 +149,8 @@ static sn_status lower_view_of_cast(sn_body_builder *b, sn_id id) {
 sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   const sn_lowering *l = b->l;
   const sn_id base = l->views[id].base;
-  if (l->again[id]) return sn_lower_compute(b, id);
-  if (l->again[base]) return lower_view_of_cast(b, id);
+  if (l->recomputed[id]) return sn_lower_compute(b, id);
+  if (l->recomputed[base]) return lower_view_of_cast(b, id);
   if (l->g->nodes[base].op != SN_OP_constant) return lower_load(b, id);
   const sn_insn insn = {.kind = SN_INSN_CONST,
                         .dtype = l->g->nodes[base].type.dtype,
@@ -528,7 +528,7 @@ static bool is_made_again(const sn_lowering *l, size_t set) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
   bool all = true;
-  for (size_t i = 0; i < n; i++) all = all && l->again[nodes[i]];
+  for (size_t i = 0; i < n; i++) all = all && l->recomputed[nodes[i]];
   return all;
 }
 
@@ -540,7 +540,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
       .graph = g, .target = p->target, .made = p->how, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
-  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.again));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.recomputed));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
   sn_graph_live(g, l.live);
   for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;

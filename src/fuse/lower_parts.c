@@ -35,7 +35,7 @@ static bool is_padded_in_place(const sn_lowering *l, sn_id id, sn_id x) {
   const sn_id *nodes = sn_lower_members(l, set, &n);
   bool fits = l->p->row[set] == SN_NONE;
   for (size_t i = 0; i < n; i++)
-    fits = fits && sn_same_dims(&node->type, &g->nodes[nodes[i]].type) && !l->again[nodes[i]];
+    fits = fits && sn_same_dims(&node->type, &g->nodes[nodes[i]].type) && !l->recomputed[nodes[i]];
   for (int i = 0; i < node->type.rank; i++)
     fits = fits && sn_graph_attrs(g, id)[node->type.rank + i] == 1;
   return fits;

@@ -16,7 +16,7 @@ typedef struct sn_lowering {
   sn_id *members;     /* nodes of all sets, by set, ascending */
   size_t *first_member;
   uint8_t *live;
-  uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
+  uint8_t *recomputed; /* per node: whether readers in other kernels compute it themselves */
   bool *excess;   /* NULL, or per node: whether it is a cast to 16 bits that is not done (excess.c) */
   sn_groups *out;
   /* lists in which bodies and stores are built, reused for each of them */
@@ -67,7 +67,7 @@ sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out);
 enum { SN_STORED_VALUE = 1, SN_STORED_OUTPUT, SN_STORED_CAST };
 
 /* Decides which of the stored nodes their readers make again instead: clears stored, sets again. */
-sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);
+sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *recomputed);
 
 /* The set's row domain as a reduce or row group. */
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);

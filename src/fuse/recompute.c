@@ -142,7 +142,7 @@ static bool is_stored_cast(const again_state *s, sn_id id) {
 }
 
 /* Stores the input of a cast instead of the cast, if all readers can cast it themselves. */
-static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8_t *again) {
+static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8_t *recomputed) {
   const sn_lowering *l = s->l;
   const sn_graph *g = l->g;
   uint8_t *fixed; /* per node: whether a reader does not take it element by element */
@@ -156,7 +156,7 @@ static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id] || fixed[id] || !is_stored_cast(s, id)) continue;
     const sn_id from = *sn_graph_inputs(g, id);
-    again[id] = 1;
+    recomputed[id] = 1;
     stored[id] = 0;
     if (l->p->set[from] != SN_NONE && stored[from] != SN_STORED_OUTPUT)
       stored[from] = SN_STORED_CAST;
@@ -164,10 +164,10 @@ static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8
   return SN_OK;
 }
 
-sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again) {
+sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *recomputed) {
   again_state s = {.l = l, .stored = stored};
   const sn_graph *g = l->g;
-  SN_TRY(store_before_casts(&s, stored, again));
+  SN_TRY(store_before_casts(&s, stored, recomputed));
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
   bool any = false;
   for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -184,10 +184,10 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
   /* ascending ids: a value one of whose inputs is made again is no candidate any more, and is stored */
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!(s.saved[id] > 0) || !is_candidate(&s, id, &(sources){0})) continue;
-    again[id] = 1;
+    recomputed[id] = 1;
     stored[id] = 0;
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
-      if (is_inner(&s, id, sn_graph_inputs(g, id)[k])) again[sn_graph_inputs(g, id)[k]] = 1;
+      if (is_inner(&s, id, sn_graph_inputs(g, id)[k])) recomputed[sn_graph_inputs(g, id)[k]] = 1;
   }
   return SN_OK;
 }

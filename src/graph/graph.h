@@ -26,7 +26,7 @@ typedef struct sn_origin {
   /* number (sn_context.call) of the public call that made it or whose derivative it is; 0: not recorded */
   uint32_t call;
   bool derivative; /* the value is a derivative of what that call made */
-  bool again;      /* a derivative computes again what the function has computed before */
+  bool recomputed; /* a derivative computes again what the function has computed before */
 } sn_origin;
 
 typedef struct sn_node {

@@ -4,8 +4,8 @@
 #include "base/host.h"
 #include "fuse/fuse.h"
 #include "graph/regions.h"
-#include "inspect/again.h"
 #include "inspect/dot.h"
+#include "inspect/recomputed.h"
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
     sn_text_add(t, "\",\"group\":null");
   if (node->origin.call) sn_text_add(t, ",\"call\":%u", node->origin.call);
   if (node->origin.derivative) sn_text_add(t, ",\"derivative\":true");
-  if (node->origin.again) sn_text_add(t, ",\"again\":true");
+  if (node->origin.recomputed) sn_text_add(t, ",\"again\":true");
   if (sn_op_is_control(node->op)) add_control(t, g, id);
   sn_text_add(t, "}");
 }
@@ -187,15 +187,15 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text, const 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
 /* Adds the number of the kernel that kernel k repeats because of the memory budget, or null. */
-static void add_again(sn_text *t, const sn_executable *exe, size_t k) {
-  const uint32_t *again = exe->program->groups.again;
-  if (again && again[k] != SN_NONE)
-    sn_text_add(t, "%u", again[k]);
+static void add_repeated(sn_text *t, const sn_executable *exe, size_t k) {
+  const uint32_t *repeats = exe->program->groups.repeats;
+  if (repeats && repeats[k] != SN_NONE)
+    sn_text_add(t, "%u", repeats[k]);
   else
     sn_text_add(t, "null");
 }
 
-static sn_status add_kernel(sn_text *t, const sn_executable *exe, const sn_again *remade,
+static sn_status add_kernel(sn_text *t, const sn_executable *exe, const sn_recomputed *recomputed,
                             const sn_kernel_view *view, sn_value_set *set, size_t k) {
   const sn_group *g = &exe->program->groups.groups[k];
   sn_text nest = sn_text_in(t->arena);
@@ -206,8 +206,8 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, const sn_again
   sn_text_add(t,
               "\"dispatches\":%.17g,\"flops\":%.17g,\"bytes\":%.17g,\"again\":", view->dispatches,
               g->flops, g->bytes);
-  add_again(t, exe, k);
-  sn_text_add(t, ",\"flopsAgain\":%.17g", remade->kernel_flops[k]);
+  add_repeated(t, exe, k);
+  sn_text_add(t, ",\"flopsAgain\":%.17g", recomputed->kernel_flops[k]);
   sn_text_add(t, ",\"text\":");
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");
@@ -247,8 +247,8 @@ static void add_budget(sn_text *t, const sn_program_code *p) {
     sn_text_add(t, ",\"budget\":null");
     return;
   }
-  for (size_t k = 0; groups->again && k < groups->n_groups; k++) {
-    if (groups->again[k] == SN_NONE) continue;
+  for (size_t k = 0; groups->repeats && k < groups->n_groups; k++) {
+    if (groups->repeats[k] == SN_NONE) continue;
     n++;
     flops += groups->groups[k].flops;
     bytes += groups->groups[k].bytes;
@@ -259,21 +259,22 @@ static void add_budget(sn_text *t, const sn_program_code *p) {
 }
 
 /* Adds what derivatives recompute. */
-static void add_derivatives(sn_text *t, const sn_again *remade) {
-  if (!(remade->flops > 0 || remade->dropped_bytes > 0)) {
+static void add_derivatives(sn_text *t, const sn_recomputed *recomputed) {
+  if (!(recomputed->flops > 0 || recomputed->dropped_bytes > 0)) {
     sn_text_add(t, ",\"again\":null");
     return;
   }
-  sn_text_add(t, ",\"again\":{\"keptValues\":%zu,\"keptBytes\":%.17g,", remade->kept,
-              remade->kept_bytes);
-  sn_text_add(t, "\"droppedBytes\":%.17g,\"flops\":%.17g}", remade->dropped_bytes, remade->flops);
+  sn_text_add(t, ",\"again\":{\"keptValues\":%zu,\"keptBytes\":%.17g,", recomputed->kept,
+              recomputed->kept_bytes);
+  sn_text_add(t, "\"droppedBytes\":%.17g,\"flops\":%.17g}", recomputed->dropped_bytes,
+              recomputed->flops);
 }
 
-static void add_memory(sn_text *t, const sn_executable *exe, const sn_again *remade) {
+static void add_memory(sn_text *t, const sn_executable *exe, const sn_recomputed *recomputed) {
   sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu",
               exe->program->plan.arena_bytes, (unsigned long long)exe->program->plan.naive_bytes);
   add_budget(t, exe->program);
-  add_derivatives(t, remade);
+  add_derivatives(t, recomputed);
   sn_text_add(t, ",\"blocks\":[");
   const char *comma = "";
   for (uint32_t v = 0; v < exe->program->plan.n_values; v++) {
@@ -288,17 +289,17 @@ static void add_memory(sn_text *t, const sn_executable *exe, const sn_again *rem
 sn_status sn_record_end(sn_record *r, sn_executable *exe) {
   sn_text *t = &r->json;
   sn_value_set set;
-  sn_again remade;
+  sn_recomputed recomputed;
   sn_kernel_view *views;
   const size_t n = exe->program->n_steps;
   SN_TRY(sn_value_set_init(&set, t->arena, &exe->program->groups));
   SN_TRY(sn_arena_alloc(t->arena, n, sizeof *views, (void **)&views));
   SN_TRY(exe->backend->views(t->arena, exe, views));
-  SN_TRY(sn_count_again(exe->program, t->arena, &remade));
+  SN_TRY(sn_count_recomputed(exe->program, t->arena, &recomputed));
   sn_text_add(t, "],\"kernels\":[");
-  for (size_t k = 0; k < n; k++) SN_TRY(add_kernel(t, exe, &remade, &views[k], &set, k));
+  for (size_t k = 0; k < n; k++) SN_TRY(add_kernel(t, exe, &recomputed, &views[k], &set, k));
   sn_text_add(t, "],");
-  add_memory(t, exe, &remade);
+  add_memory(t, exe, &recomputed);
   sn_text_add(t, ",\"nodes\":%zu,\"flops\":%.17g,\"bytes\":%.17g}", exe->program->graph.n_nodes,
               exe->program->flops, exe->program->bytes);
   SN_TRY(t->status);

@@ -51,15 +51,15 @@ static sn_status put_turn(const keeper *k, sn_arena *arena, const sn_turn *turn,
   return SN_OK;
 }
 
-/* Sets out->again and out->kernel_of: a node belongs to the first turn of the group that computes it. */
+/* Sets out->repeats and out->kernel_of: a node belongs to the first turn of the group that computes it. */
 static sn_status renumber(const keeper *k, sn_arena *arena, const sn_order *order, sn_groups *out) {
   uint32_t *first;
   SN_TRY(sn_arena_alloc(arena, k->groups->n_groups, sizeof *first, (void **)&first));
-  SN_TRY(sn_arena_alloc(arena, order->n_turns, sizeof *out->again, (void **)&out->again));
+  SN_TRY(sn_arena_alloc(arena, order->n_turns, sizeof *out->repeats, (void **)&out->repeats));
   for (uint32_t i = 0; i < order->n_turns; i++) {
     const sn_turn *turn = &order->turns[i];
-    out->again[i] = turn->again ? first[turn->group] : SN_NONE;
-    if (!turn->again) first[turn->group] = i;
+    out->repeats[i] = turn->is_repeat ? first[turn->group] : SN_NONE;
+    if (!turn->is_repeat) first[turn->group] = i;
   }
   const size_t n = k->groups->graph->n_nodes;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *out->kernel_of, (void **)&out->kernel_of));

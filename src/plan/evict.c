@@ -159,7 +159,7 @@ static sn_status new_buffer(evicter *e, uint32_t v) {
   return SN_OK;
 }
 
-static sn_status add_turn(evicter *e, uint32_t g, bool again) {
+static sn_status add_turn(evicter *e, uint32_t g, bool is_repeat) {
   size_t n;
   sn_order *o = e->order;
   const uint32_t *values = values_of(e, g, &n);
@@ -168,14 +168,14 @@ static sn_status add_turn(evicter *e, uint32_t g, bool again) {
   if (e->n_values + n > e->values_capacity)
     SN_TRY(sn_arena_reserve(e->arena, (void **)&o->values, &e->values_capacity, e->n_values,
                             2 * (e->n_values + n), sizeof *o->values));
-  o->turns[o->n_turns++] = (sn_turn){g, again, e->n_values};
+  o->turns[o->n_turns++] = (sn_turn){g, is_repeat, e->n_values};
   for (size_t i = 0; i < n; i++) o->values[e->n_values++] = e->buffer[values[i]];
   return SN_OK;
 }
 
 /* Whether the running group is the last user of x, so that its result may take the place of x. */
-static bool dies_here(const evicter *e, uint32_t x, bool again) {
-  const size_t after = e->next[x] + !again;
+static bool dies_here(const evicter *e, uint32_t x, bool is_repeat) {
+  const size_t after = e->next[x] + !is_repeat;
   return is_temp(e, x) && e->is_there[x] && e->pins[x] == 1 && after == e->t->readers.first[x + 1];
 }
 
@@ -188,12 +188,12 @@ static bool is_scrap(const evicter *e, uint32_t v, uint32_t made) {
 }
 
 /* Whether result v of group g can be written in place over a value that g is the last to read. */
-static bool takes_over(const evicter *e, uint32_t g, uint32_t v, bool again) {
+static bool takes_over(const evicter *e, uint32_t g, uint32_t v, bool is_repeat) {
   size_t n;
   const uint32_t *values = values_of(e, g, &n);
   if (e->t->n_writes[g] > 1 || n > MOST_READS) return false;
   for (size_t k = e->t->n_writes[g]; k < n; k++)
-    if (dies_here(e, values[k], again) && e->t->bytes[values[k]] == e->t->bytes[v] &&
+    if (dies_here(e, values[k], is_repeat) && e->t->bytes[values[k]] == e->t->bytes[v] &&
         sn_takes_over_in_step(&e->t->groups->groups[g], v, values[k]))
       return true;
   return false;
@@ -214,18 +214,18 @@ static size_t bytes_of_results(const evicter *e, uint32_t g, uint32_t made) {
  * are still in memory are written again in place, with the same bits. */
 static sn_status run(evicter *e, uint32_t g, uint32_t made) {
   size_t n;
-  const bool again = made != SN_NONE;
+  const bool is_repeat = made != SN_NONE;
   const uint32_t *values = values_of(e, g, &n);
   SN_TRY(make_room(e, bytes_of_results(e, g, made)));
   for (size_t i = 0; i < e->t->n_writes[g]; i++) {
     const uint32_t v = values[i];
     const bool scrap = is_scrap(e, v, made);
-    if (again && (scrap || !e->is_there[v])) SN_TRY(new_buffer(e, v));
+    if (is_repeat && (scrap || !e->is_there[v])) SN_TRY(new_buffer(e, v));
     if (scrap || e->is_there[v] || !is_temp(e, v)) continue;
     e->is_there[v] = 1;
     e->in_use += e->t->bytes[v];
   }
-  SN_TRY(add_turn(e, g, again));
+  SN_TRY(add_turn(e, g, is_repeat));
   for (size_t i = 0; i < e->t->n_writes[g]; i++)
     if (!is_temp(e, values[i])) e->buffer[values[i]] = values[i];
   return SN_OK;
@@ -333,7 +333,7 @@ static sn_status take_turn(evicter *e, uint32_t g) {
 }
 
 /* Drops turns whose results nobody reads: a value may leave before its first use and be made again for it. If
- * the dropped turn was a group's first, a later one becomes the first, with again = false. */
+ * the dropped turn was a group's first, a later one becomes the first, with is_repeat = false. */
 static sn_status drop_turns(evicter *e) {
   sn_order *o = e->order;
   uint8_t *is_needed, *has_run;
@@ -354,7 +354,7 @@ static sn_status drop_turns(evicter *e) {
   for (size_t i = 0; i < o->n_turns; i++) {
     sn_turn turn = o->turns[i];
     if (turn.group == SN_NONE) continue;
-    turn.again = has_run[turn.group];
+    turn.is_repeat = has_run[turn.group];
     has_run[turn.group] = 1;
     o->turns[kept++] = turn;
   }

@@ -21,7 +21,7 @@
  * of sn_touched.of_group. */
 typedef struct sn_turn {
   uint32_t group;
-  bool again; /* the group has run before */
+  bool is_repeat; /* the group has run before */
   size_t first;
 } sn_turn;
 

@@ -256,8 +256,8 @@ static void repeated_groups_are_verified_and_planned(void **state) {
     assert_true(plan.arena_bytes <= budget && sn_plan_is_sound(&groups, &plan));
     size_t again = 0;
     for (size_t i = 0; i < groups.n_groups; i++) {
-      if (groups.again[i] == SN_NONE) continue;
-      assert_true(groups.again[i] < i && groups.again[groups.again[i]] == SN_NONE);
+      if (groups.repeats[i] == SN_NONE) continue;
+      assert_true(groups.repeats[i] < i && groups.repeats[groups.repeats[i]] == SN_NONE);
       again++;
     }
     assert_true(again > 0 && again == groups.n_groups - n);

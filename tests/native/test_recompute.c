@@ -1,4 +1,4 @@
-/* test_again.c - which values are in memory between kernels, which ones their readers recompute
+/* test_recompute.c - which values are in memory between kernels, which ones their readers recompute
  * instead, and which maps share a pass. */
 #include "graph_support.h"
 

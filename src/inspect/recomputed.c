@@ -1,10 +1,10 @@
-/* again.c - counts over the graph after all passes. A view counts as the value that it views.
+/* recomputed.c - counts over the graph after all passes. A view counts as the value that it views.
  *
  *   kept      computed once, read by what is recomputed; in a loop also a slice of a stack that an earlier loop wrote
  *   dropped   recomputed, read by what is not
  *
  * If a loop recomputes a value in each round, the bytes of all rounds count: otherwise all of them would be stacked. */
-#include "inspect/again.h"
+#include "inspect/recomputed.h"
 
 /* The counting of a program, or of a region's program, which a node of control flow runs `rounds` times. */
 typedef struct count {
@@ -12,7 +12,7 @@ typedef struct count {
   const sn_control *run; /* the control flow that runs the region; NULL for the whole program */
   double rounds;
   sn_arena *arena;
-  sn_again *out;
+  sn_recomputed *out;
   sn_id *source; /* per node: itself, or the value that it views */
   uint8_t *kept, *dropped;
 } count;
@@ -22,10 +22,10 @@ static bool is_view(const count *c, sn_id id) {
   return node->n_inputs && node->op != SN_OP_result && c->p->groups.kernel_of[id] == SN_NONE;
 }
 
-static bool is_again(const count *c, sn_id id) {
+static bool is_recomputed(const count *c, sn_id id) {
   const sn_node *node = sn_graph_node(&c->p->graph, id);
-  return node->op == SN_OP_result ? is_again(c, *sn_graph_inputs(&c->p->graph, id))
-                                  : node->origin.again;
+  return node->op == SN_OP_result ? is_recomputed(c, *sn_graph_inputs(&c->p->graph, id))
+                                  : node->origin.recomputed;
 }
 
 /* Whether the node is an argument of a loop's body that is a slice of a stack. */
@@ -60,8 +60,8 @@ static void count_values(count *c) {
     if (c->source[id] != id || node->op == SN_OP_result) continue;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       const sn_id x = c->source[inputs[k]];
-      if (node->origin.again && !is_again(c, x)) keep(c, x);
-      if (!node->origin.again && is_again(c, x)) drop(c, x);
+      if (node->origin.recomputed && !is_recomputed(c, x)) keep(c, x);
+      if (!node->origin.recomputed && is_recomputed(c, x)) drop(c, x);
     }
   }
 }
@@ -90,7 +90,7 @@ static sn_status count_regions(count *c, const sn_step *step, double *flops) {
       sn_graph_control(&c->p->graph, c->p->groups.groups[step->group].control.node);
   const double rounds = control.op == SN_OP_scan ? (double)control.length : 1;
   for (uint32_t r = 0; r < control.n_regions; r++) {
-    sn_again inside = {0};
+    sn_recomputed inside = {0};
     count region = {.p = step->regions[r],
                     .run = &control,
                     .rounds = c->rounds * rounds,
@@ -108,8 +108,8 @@ static sn_status count_regions(count *c, const sn_step *step, double *flops) {
 static sn_status count_kernels(count *c) {
   const sn_groups *groups = &c->p->groups;
   const sn_graph *g = &c->p->graph;
-  double *again, *all, *flops;
-  SN_TRY(sn_arena_alloc(c->arena, groups->n_groups, sizeof *again, (void **)&again));
+  double *recomputed, *all, *flops;
+  SN_TRY(sn_arena_alloc(c->arena, groups->n_groups, sizeof *recomputed, (void **)&recomputed));
   SN_TRY(sn_arena_alloc(c->arena, groups->n_groups, sizeof *all, (void **)&all));
   SN_TRY(sn_arena_alloc(c->arena, groups->n_groups, sizeof *flops, (void **)&flops));
   for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -117,16 +117,17 @@ static sn_status count_kernels(count *c) {
     if (k == SN_NONE) continue;
     const double work = work_of(g, id);
     all[k] += work;
-    if (is_again(c, id)) again[k] += work;
+    if (is_recomputed(c, id)) recomputed[k] += work;
   }
   for (uint32_t i = 0; i < c->p->n_steps; i++) {
     const sn_step *step = &c->p->steps[i];
-    const uint32_t repeated = groups->again ? groups->again[i] : SN_NONE;
+    const uint32_t repeated = groups->repeats ? groups->repeats[i] : SN_NONE;
     const uint32_t k = repeated == SN_NONE ? i : repeated;
-    if (step->kind == SN_STEP_CONTROL && !g->nodes[groups->groups[i].control.node].origin.again)
+    if (step->kind == SN_STEP_CONTROL &&
+        !g->nodes[groups->groups[i].control.node].origin.recomputed)
       SN_TRY(count_regions(c, step, &flops[i]));
     else if (all[k] > 0)
-      flops[i] = groups->groups[i].flops * again[k] / all[k];
+      flops[i] = groups->groups[i].flops * recomputed[k] / all[k];
     c->out->flops += flops[i];
   }
   c->out->kernel_flops = flops;
@@ -143,7 +144,7 @@ static sn_status count_program(count *c) {
   return count_kernels(c);
 }
 
-sn_status sn_count_again(const sn_program_code *program, sn_arena *arena, sn_again *out) {
-  *out = (sn_again){0};
+sn_status sn_count_recomputed(const sn_program_code *program, sn_arena *arena, sn_recomputed *out) {
+  *out = (sn_recomputed){0};
   return count_program(&(count){.p = program, .rounds = 1, .arena = arena, .out = out});
 }
