@@ -25,8 +25,8 @@ struct sn_compiling {
   int stage;         /* the next stage, see run_stage */
   sn_record *record; /* NULL: nothing is recorded */
   sn_record own_record;
-  sn_arena turns[2]; /* for the passes' graphs, see run_pass */
-  int turn;
+  sn_arena pass_arenas[2]; /* for the passes' graphs, see run_pass */
+  int pass_arena;          /* the one with the graph */
   size_t n_carries; /* if the program is a loop's body, else 0 */
 };
 
@@ -84,9 +84,9 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
  * a time. */
 static sn_status run_pass(sn_compiling *c, sn_pass_fn *pass, const char *name) {
   const sn_graph from = c->graph;
-  c->turn ^= 1;
-  sn_arena_free(&c->turns[c->turn]);
-  c->graph = (sn_graph){.arena = &c->turns[c->turn]};
+  c->pass_arena ^= 1;
+  sn_arena_free(&c->pass_arenas[c->pass_arena]);
+  c->graph = (sn_graph){.arena = &c->pass_arenas[c->pass_arena]};
   sn_rewrite_notes notes = {.arena = c->graph.arena};
   const sn_pass_context context = {.target = c->options.target,
                                    .share = c->options.pass_on[SN_PASS_cse],
@@ -106,7 +106,7 @@ static sn_status run_pass_of_table(sn_compiling *c, int number) {
 }
 
 static void free_turns(sn_compiling *c) {
-  for (int i = 0; i < 2; i++) sn_arena_free(&c->turns[i]);
+  for (int i = 0; i < 2; i++) sn_arena_free(&c->pass_arenas[i]);
 }
 
 /* The stages before the passes. */
@@ -299,7 +299,7 @@ sn_status sn_compiling_new(const sn_graph *traced, const sn_compile_options *opt
   c->options = *options;
   if (options->record) c->record = &c->own_record;
   if (c->record) sn_record_begin(c->record, traced->arena);
-  for (int i = 0; i < 2; i++) sn_arena_init(&c->turns[i], env);
+  for (int i = 0; i < 2; i++) sn_arena_init(&c->pass_arenas[i], env);
   *out = c;
   return SN_OK;
 }
@@ -311,7 +311,7 @@ void sn_compiling_free(sn_compiling *c) {
     sn_executable_free(c->exe);
   else if (c->program)
     sn_program_code_free(c->program);
-  sn_free(c->turns[0].env, c, sizeof *c);
+  sn_free(c->pass_arenas[0].env, c, sizeof *c);
 }
 
 sn_status sn_compiling_continue(sn_compiling *c, sn_executable **out) {

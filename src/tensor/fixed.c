@@ -6,9 +6,9 @@
 /* ---- finding --------------------------------------------------------------------------------- */
 
 /* The input of the node of control flow that becomes argument `id` of its region. */
-static sn_id given(const sn_fixed *f, sn_id id) {
+static sn_id outer_input(const sn_fixed *f, sn_id id) {
   const size_t number = (size_t)*sn_graph_attrs(f->graph, id);
-  return sn_graph_inputs(f->outer->graph, f->node)[number - f->first + f->given];
+  return sn_graph_inputs(f->outer->graph, f->node)[number - f->first + f->first_input];
 }
 
 static bool is_fixed(const sn_fixed *f, sn_id id) {
@@ -16,7 +16,7 @@ static bool is_fixed(const sn_fixed *f, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   if (node->op == SN_OP_input) {
     if ((size_t)*sn_graph_attrs(g, id) < f->first) return false;
-    return !f->outer || f->outer->is_fixed[given(f, id)];
+    return !f->outer || f->outer->is_fixed[outer_input(f, id)];
   }
   /* control flow inside of regions is not lifted out */
   if (f->outer && (sn_op_is_control(node->op) || node->op == SN_OP_result)) return false;
@@ -42,7 +42,7 @@ static sn_status find_regions(sn_fixed *f, sn_id id, sn_arena *arena) {
                             .outer = f,
                             .node = id,
                             .first = c.n_carries + c.n_stacks};
-    regions[r].given = regions[r].first + sn_control_first(c.op);
+    regions[r].first_input = regions[r].first + sn_control_first(c.op);
     SN_TRY(find(&regions[r], arena));
     any = any || regions[r].any;
   }
@@ -55,7 +55,7 @@ static sn_status find_regions(sn_fixed *f, sn_id id, sn_arena *arena) {
 static sn_status find(sn_fixed *f, sn_arena *arena) {
   const sn_graph *g = f->graph;
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&f->is_fixed));
-  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&f->about));
+  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&f->needed));
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, sizeof *f->users, (void **)&f->users));
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, sizeof(sn_fixed *), (void **)&f->regions));
   for (size_t i = 0; i < g->n_outputs; i++) f->users[g->outputs[i]]++;
@@ -68,19 +68,19 @@ static sn_status find(sn_fixed *f, sn_arena *arena) {
   return SN_OK;
 }
 
-/* Marks the nodes that the rule is about and all that they depend on, from the innermost regions outwards. */
+/* Marks the nodes that the rule needs and all that they depend on, from the innermost regions outwards. */
 static void mark(sn_fixed *f) {
   const sn_graph *g = f->graph;
   sn_id list[SN_MAX_ARITY];
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
     const sn_node *node = sn_graph_node(g, id);
-    for (size_t n = f->rule->about(f, id, list); n-- > 0;) f->about[list[n]] = 1;
+    for (size_t n = f->rule->needs(f, id, list); n-- > 0;) f->needed[list[n]] = 1;
     for (uint32_t r = 0; f->regions[id] && r < sn_graph_control(g, id).n_regions; r++)
       mark(&f->regions[id][r]);
-    if (!f->about[id]) continue;
+    if (!f->needed[id]) continue;
     const size_t n = sn_op_reads(node->op, node->n_inputs);
-    for (size_t k = 0; k < n; k++) f->about[sn_graph_inputs(g, id)[k]] = 1;
-    if (f->outer && node->op == SN_OP_input) f->outer->about[given(f, id)] = 1;
+    for (size_t k = 0; k < n; k++) f->needed[sn_graph_inputs(g, id)[k]] = 1;
+    if (f->outer && node->op == SN_OP_input) f->outer->needed[outer_input(f, id)] = 1;
   }
 }
 
@@ -104,10 +104,10 @@ static sn_status lift_all(sn_fixed *f, sn_arena *arena) {
     const sn_node *node = sn_graph_node(g, id);
     const sn_id *x = sn_graph_inputs(g, id);
     sn_id *inputs;
-    if (!f->about[id]) continue;
+    if (!f->needed[id]) continue;
     if (node->op == SN_OP_input || node->op == SN_OP_barrier) {
       f->lifted[id] =
-          node->op == SN_OP_input ? sn_fixed_lift(f->outer, given(f, id)) : f->lifted[x[0]];
+          node->op == SN_OP_input ? sn_fixed_lift(f->outer, outer_input(f, id)) : f->lifted[x[0]];
       continue;
     }
     SN_TRY(sn_arena_alloc(arena, node->n_inputs, sizeof *inputs, (void **)&inputs));

@@ -49,7 +49,7 @@ static sn_id fixed_indices(const sn_fixed *f, sn_id id) {
   return find_indices(f->graph, index, *sn_graph_attrs(f->graph, id));
 }
 
-static size_t about(const sn_fixed *f, sn_id id, sn_id *list) {
+static size_t needs(const sn_fixed *f, sn_id id, sn_id *list) {
   *list = fixed_indices(f, id);
   return *list != SN_NONE;
 }
@@ -244,6 +244,6 @@ static sn_id replace(sn_fixed *f, sn_id id, const sn_id *inputs) {
 
 sn_status sn_gather_sums(const sn_target *target, const sn_graph *traced, size_t n_inputs,
                          sn_arena *arena, sn_graph *out) {
-  static const sn_fixed_rule rule = {about, is_worth_it, replace};
+  static const sn_fixed_rule rule = {needs, is_worth_it, replace};
   return sn_fixed_rewrite(target, traced, n_inputs, &rule, arena, out);
 }
