@@ -226,7 +226,8 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
   const sn_leaf *leaf = &k->leaves[number / 2];
   const uint32_t half = number % 2;
   if (leaf->kind == SN_LEAF_REGISTERS) {
-    sn_emit_get(k->w, leaf->registers + k->turn * (uint32_t)sn_vec_halves(leaf->dtype) + half);
+    sn_emit_get(k->w,
+                leaf->registers + k->copy_number * (uint32_t)sn_vec_halves(leaf->dtype) + half);
     sn_emit_set(k->w, local);
   } else if (leaf->kind == SN_LEAF_INDEX) {
     load_index(k, leaf, half, local);
@@ -302,7 +303,8 @@ static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec no
   const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
   if (leaf->kind == SN_LEAF_REGISTERS) {
     sn_write_peek(&k->writer, node);
-    sn_emit_set(k->w, leaf->registers + k->turn * (uint32_t)sn_vec_halves(leaf->dtype) + half);
+    sn_emit_set(k->w,
+                leaf->registers + k->copy_number * (uint32_t)sn_vec_halves(leaf->dtype) + half);
   } else if (k->copy == SN_COPY_ONE) {
     if (half == 0) store_lane(k, leaf, 0, node);
   } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {

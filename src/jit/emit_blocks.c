@@ -261,7 +261,7 @@ static void sums_of_dots(const blocks *b) {
 /* Converts the float16 in the upper half of each word at the top of the stack to float32, whatever the lower half holds. Two
  * candidates are computed: one is right for subnormal float16 and is a difference of normal floats, since processors are slow
  * with subnormal ones; the other is right for normal float16. The right one is never the larger one, so pmin chooses it. */
-static void halves(const blocks *b) {
+static void widen_f16(const blocks *b) {
   sn_emit_i32(b->w, 3);
   op(b, SN_WASM_i32x4_shr_s);
   sn_emit_index(b->w, SN_WASM_local_tee, b->bits);
@@ -282,7 +282,7 @@ static void halves(const blocks *b) {
 }
 
 /* out = the float16 `more` bytes behind each of four places. */
-static void halves_at(const blocks *b, const block_place at[FOUR], uint32_t more, uint32_t out) {
+static void widen_f16_at(const blocks *b, const block_place at[FOUR], uint32_t more, uint32_t out) {
   get_constant(b, ZERO);
   set(b, b->bits);
   for (uint32_t i = 0; i < FOUR; i++) {
@@ -292,13 +292,13 @@ static void halves_at(const blocks *b, const block_place at[FOUR], uint32_t more
     set(b, b->bits);
   }
   get(b, b->bits);
-  halves(b);
+  widen_f16(b);
   set(b, out);
 }
 
 static void scales_of_blocks(const blocks *b, const block_place at[FOUR]) {
-  halves_at(b, at, 0, b->w_scales);
-  if (b->layout->has_min) halves_at(b, at, 2, b->w_mins);
+  widen_f16_at(b, at, 0, b->w_scales);
+  if (b->layout->has_min) widen_f16_at(b, at, 2, b->w_mins);
 }
 
 /* Pushes the four bytes in lane `lane` of b->numbers as floats, times lane `lane` - 1 of b->w_mins. */
@@ -326,7 +326,7 @@ static void scales_of_half(const blocks *b, block_place at, bool second) {
   shift(b, -16);
   get(b, b->numbers);
   shuffle(b, 0, 4, 0, 4);
-  halves(b);
+  widen_f16(b);
   set(b, b->w_mins);
   if (second) {
     get(b, b->numbers);
@@ -353,7 +353,7 @@ static void scales_of_half(const blocks *b, block_place at, bool second) {
 /* Q6_K has one scale for the whole block. */
 static void scale_of_block(const blocks *b, block_place at) {
   load(b, SN_WASM_v128_load16_splat, at, 208);
-  halves(b);
+  widen_f16(b);
   set(b, b->w_scales);
 }
 

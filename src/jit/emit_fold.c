@@ -172,7 +172,7 @@ static sn_status write_end(sn_jit *j, const sn_reduction *r, uint32_t *number) {
   write_finish(&h, LANES, COUNT, level);
   sn_walk_point(k, 1);
   k->copy = SN_COPY_FULL;
-  k->turn = k->shift = 0;
+  k->copy_number = k->shift = 0;
   sn_write_pass(&k->writer, 1, 2);
   k->copy = SN_COPY_ONE;
   sn_access_store(k, &k->stores[k->n_stores - 1]);

@@ -104,7 +104,7 @@ typedef struct sn_walk {
   uint32_t count;         /* local */
   uint32_t place, places; /* locals for lookups: the bytes of one index, of a vector of four */
   uint32_t shift;         /* elements from the pointers to the copy's first */
-  uint32_t turn;          /* number of the copy, which says which registers of a leaf it uses */
+  uint32_t copy_number;   /* says which registers of a leaf the copy uses */
   int32_t most_copies;    /* limit on the copies of a body in one loop */
   int64_t unit;           /* see sn_walk_points */
 } sn_walk;

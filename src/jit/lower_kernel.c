@@ -61,23 +61,23 @@ static bool kernel_has_bags(const sn_kernel *kernel) {
 
 /* One walk along the outputs, which adds `points` reduced points to each: a section. Between two points
  * the total stays in a register. If pairs are taken and the number of points is odd, a single one goes first. */
-typedef struct turn {
+typedef struct sweep {
   int points;
   uint32_t acc; /* leaf of the totals */
-} turn;
+} sweep;
 
 typedef struct columns {
   sn_jit *j;
-  turn turns[3];
-  int n_turns;
+  sweep sweeps[3];
+  int n_sweeps;
   bool kept;                      /* the totals of a row of outputs stay in registers */
   uint32_t acc, first, n_outputs; /* parameters */
   uint32_t point, to_come, left;  /* locals: next reduced point, reduced points and outputs still to come */
 } columns;
 
-/* Describes a turn; the totals walk along with the outputs. The first turn reads no totals: they begin
+/* Describes a sweep; the totals walk along with the outputs. The first sweep reads no totals: they begin
  * with its first point, or in a bag with the identity plus that point (a sum must not begin as -0). */
-static sn_status describe_turn(columns *c, bool first, int points) {
+static sn_status describe_sweep(columns *c, bool first, int points) {
   sn_jit *j = c->j;
   sn_walk *k = &j->walk;
   const sn_phase *phase = &j->kernel->group->row.phases[0];
@@ -85,7 +85,7 @@ static sn_status describe_turn(columns *c, bool first, int points) {
   int64_t along[SN_MAX_RANK] = {0}, step = 1;
   for (int i = k->rank - 1; i >= j->kernel->group->reduced_rank; step *= k->dims[i--])
     along[i] = step;
-  if (c->n_turns) sn_vecs_section(&k->lanes);
+  if (c->n_sweeps) sn_vecs_section(&k->lanes);
   const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = c->acc, .follows = true, .level = 2};
   const uint32_t acc = sn_walk_leaf(k, r->dtype, base, 0, along);
   bool begun = !first || kernel_has_bags(j->kernel);
@@ -102,7 +102,7 @@ static sn_status describe_turn(columns *c, bool first, int points) {
   }
   j->ahead = 0;
   sn_walk_write(k, acc, &total);
-  c->turns[c->n_turns++] = (turn){points, acc};
+  c->sweeps[c->n_sweeps++] = (sweep){points, acc};
   return k->status;
 }
 
@@ -127,10 +127,10 @@ static uint32_t vectors_of_row(const sn_jit *j) {
 static void keep_row(columns *c, uint32_t vectors) {
   c->kept = true;
   sn_leaf *leaves = c->j->walk.leaves;
-  for (int i = 0; i < c->n_turns; i++) leaves[c->turns[i].acc].kind = SN_LEAF_REGISTERS;
-  sn_walk_reserve(&c->j->walk, c->turns[0].acc, vectors);
-  for (int i = 1; i < c->n_turns; i++)
-    leaves[c->turns[i].acc].registers = leaves[c->turns[0].acc].registers;
+  for (int i = 0; i < c->n_sweeps; i++) leaves[c->sweeps[i].acc].kind = SN_LEAF_REGISTERS;
+  sn_walk_reserve(&c->j->walk, c->sweeps[0].acc, vectors);
+  for (int i = 1; i < c->n_sweeps; i++)
+    leaves[c->sweeps[i].acc].registers = leaves[c->sweeps[0].acc].registers;
 }
 
 /* Whether two points are taken together. Points of several reduced dims are not one stride apart, and
@@ -154,16 +154,16 @@ static void write_row(columns *c, uint32_t section) {
   for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
 }
 
-/* Writes turn n, which takes the next points from local `point` on and counts `to_come` down. */
-static void write_turn(columns *c, int n) {
+/* Writes sweep n, which takes the next points from local `point` on and counts `to_come` down. */
+static void write_sweep(columns *c, int n) {
   sn_walk *k = &c->j->walk;
   const int reduced = c->j->kernel->group->reduced_rank;
   sn_walk_locate(k, 0, reduced, c->point);
   sn_walk_locate(k, reduced, k->rank, c->first);
   sn_walk_point(k, (uint32_t)n);
   write_row(c, (uint32_t)n);
-  sn_emit_add(k->w, c->point, c->turns[n].points);
-  sn_emit_add(k->w, c->to_come, -c->turns[n].points);
+  sn_emit_add(k->w, c->point, c->sweeps[n].points);
+  sn_emit_add(k->w, c->to_come, -c->sweeps[n].points);
 }
 
 static sn_status emit_columns(sn_jit *j, uint32_t *number) {
@@ -182,12 +182,12 @@ static sn_status emit_columns(sn_jit *j, uint32_t *number) {
   }
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
   columns c = {.j = j, .acc = ACC, .first = FIRST, .n_outputs = N_OUTPUTS};
-  SN_TRY(describe_turn(&c, true, 1));
+  SN_TRY(describe_sweep(&c, true, 1));
   if (j->unable) return SN_OK;
   const uint32_t vectors = vectors_of_row(j);
   const bool pairs = !vectors && takes_pairs(j);
-  if (pairs) SN_TRY(describe_turn(&c, true, 2));
-  SN_TRY(describe_turn(&c, false, pairs ? 2 : 1));
+  if (pairs) SN_TRY(describe_sweep(&c, true, 2));
+  SN_TRY(describe_sweep(&c, false, pairs ? 2 : 1));
   sn_wasm_function(w, N_PARAMS);
   k->values = VALUES;
   SN_TRY(sn_walk_start(k));
@@ -207,16 +207,16 @@ static sn_status emit_columns(sn_jit *j, uint32_t *number) {
     sn_emit(w, SN_WASM_i32_and);
     sn_emit_block(w, SN_WASM_if);
   }
-  write_turn(&c, 0);
+  write_sweep(&c, 0);
   if (pairs) {
     sn_emit(w, SN_WASM_else);
-    write_turn(&c, 1);
+    write_sweep(&c, 1);
     sn_emit(w, SN_WASM_end);
   }
   sn_emit_while(w, c.to_come, 1);
-  write_turn(&c, c.n_turns - 1);
+  write_sweep(&c, c.n_sweeps - 1);
   sn_emit_repeat(w, c.to_come, 1);
-  sn_walk_spill(k, c.turns[0].acc, vectors, ACC, 0);
+  sn_walk_spill(k, c.sweeps[0].acc, vectors, ACC, 0);
   *number = sn_wasm_function_end(w);
   return SN_OK;
 }

@@ -242,7 +242,7 @@ void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t t
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* One copy of the body, at k->shift and k->turn. */
+/* One copy of the body, at k->shift and k->copy_number. */
 static void write_copy(sn_walk *k, uint32_t section, sn_copy copy) {
   k->copy = copy;
   sn_write_pass(&k->writer, section, 2);
@@ -250,14 +250,14 @@ static void write_copy(sn_walk *k, uint32_t section, sn_copy copy) {
     if (k->stores[i].section == section) sn_access_store(k, &k->stores[i]);
 }
 
-void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn) {
-  k->turn = turn;
-  k->shift = 4 * turn;
+void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t number) {
+  k->copy_number = number;
+  k->shift = 4 * number;
   write_copy(k, section, copy);
 }
 
 void sn_walk_copy_at(sn_walk *k, uint32_t section, uint32_t shift) {
-  k->turn = 0;
+  k->copy_number = 0;
   k->shift = shift;
   write_copy(k, section, SN_COPY_FULL);
 }
@@ -317,8 +317,8 @@ static void staggered_copies(sn_walk *k, uint32_t section, uint32_t copies, uint
   for (uint32_t step = 0; step < copies + parts - 1; step++) {
     for (uint32_t part = 0; part < parts; part++) {
       if (part > step || step - part >= copies) continue;
-      k->writer.copy = k->turn = step - part;
-      k->shift = 4 * k->turn;
+      k->writer.copy = k->copy_number = step - part;
+      k->shift = 4 * k->copy_number;
       sn_write_part(&k->writer, section, 2, cuts[part], cuts[part + 1]);
       for (size_t i = 0; i < k->n_stores && part + 1 == parts; i++)
         if (k->stores[i].section == section) sn_access_store(k, &k->stores[i]);

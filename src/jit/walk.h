@@ -50,8 +50,8 @@ void sn_walk_wrap(sn_walk *k, uint32_t section, int first);
 /* At the begin of a run of the section: computes what stays the same during it (level 1). */
 void sn_walk_enter(sn_walk *k, uint32_t section);
 
-/* Writes one copy of the body for the vector that is `turn` vectors behind the pointers. */
-void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
+/* Writes one copy of the body for the vector that is `number` vectors behind the pointers. */
+void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t number);
 /* Writes a full copy `shift` elements behind the pointers, with the registers of copy 0. */
 void sn_walk_copy_at(sn_walk *k, uint32_t section, uint32_t shift);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);

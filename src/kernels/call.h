@@ -33,7 +33,7 @@ typedef struct sn_blocks_plan {
   sn_blocks_shape shape;
   bool few;           /* x has few rows: blocks are multiplied as they are read */
   bool tiles;         /* x has more rows, and code made at run time multiplies tiles */
-  bool halves;        /* x has totals of half parts, too */
+  bool half_totals;   /* x has totals of half parts, too */
   sn_quant_form form; /* of x for code made at run time, or that of `kernels` where there is none */
   int64_t unit;       /* rows of blocks of a unit */
   /* in shared memory: scales of x, behind its numbers; its bytes, the first ones if `kernels` read bytes */

@@ -105,7 +105,7 @@ static bool plan_product(sn_kernel *kernel) {
   if ((!p->few || !kernels->multiply) && !fits(kernels->rows, k, kernels->form, kernels->scales,
                                                &p->unpacked_scales_offset, &kernel->worker_bytes))
     return false;
-  if (!fits(rows, k, kernels->form, p->halves ? 3 : 2, &p->scales_offset, shared) ||
+  if (!fits(rows, k, kernels->form, p->half_totals ? 3 : 2, &p->scales_offset, shared) ||
       sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared) ||
       !sn_size_round_up(*shared, 64, shared))
     return false;
@@ -127,7 +127,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
   p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
   p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
-  p->halves = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
+  p->half_totals = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
   p->unit = rows_of_unit(p, s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
@@ -153,7 +153,7 @@ static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
                   .rows = p->shape.rows};
   if (p->form != SN_QUANT_SHORTS)
     x.bytes = (int8_t *)memory + p->bytes_offset + row * (int64_t)sn_quant_bytes(p->form, k);
-  if (p->halves) x.firsts = totals + all + row * parts;
+  if (p->half_totals) x.firsts = totals + all + row * parts;
   return x;
 }
 

@@ -3,7 +3,7 @@
 #define SN_QUANT_VECTOR_BYTES 32
 #define SN_QUANT_TILE_BYTES 32
 #define SN_QUANT_X_ROWS 2
-#include "kernels/quant_halves.h"
+#include "kernels/quant_f16c.h"
 #include "kernels/quant_part.h"
 
 typedef q_bytes tile_bytes;

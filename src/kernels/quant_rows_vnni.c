@@ -5,7 +5,7 @@
 #define SN_QUANT_TILE_BYTES 64
 #define SN_QUANT_X_ROWS 4
 #define SN_QUANT_UNSIGNED
-#include "kernels/quant_halves.h"
+#include "kernels/quant_f16c.h"
 #include "kernels/quant_part.h"
 
 typedef uint8_t tile_bytes __attribute__((vector_size(SN_QUANT_TILE_BYTES)));
