@@ -44,7 +44,7 @@ static sn_status find_active(const sn_site *s, const bool *given, uint8_t **acti
 typedef struct late_sum {
   sn_op op;         /* matmul or sum, behind the loop; SN_OP_NONE: it is carried */
   size_t stacks[2]; /* indices in scan_vjp.stacked of the operands */
-  bool turned[2];   /* the operand is the transpose of the stacked value */
+  bool transposed[2]; /* the operand is the transpose of the stacked value */
   uint64_t axes;    /* of a sum */
   sn_type type;     /* of a sum's result */
 } late_sum;
@@ -156,8 +156,8 @@ static bool product_late(scan_vjp *v, sn_id d, late_sum *late) {
   *late = (late_sum){.op = SN_OP_matmul};
   for (int side = 0; side < 2; side++) {
     sn_id x = sn_graph_inputs(g, d)[side];
-    late->turned[side] = g->nodes[x].op == SN_OP_transpose && sn_graph_attrs(g, x)[0] == 1;
-    if (late->turned[side]) x = *sn_graph_inputs(g, x);
+    late->transposed[side] = g->nodes[x].op == SN_OP_transpose && sn_graph_attrs(g, x)[0] == 1;
+    if (late->transposed[side]) x = *sn_graph_inputs(g, x);
     late->stacks[side] = stack_of(v, x);
   }
   return true;
@@ -326,13 +326,13 @@ static sn_id as_matrix(sn_build *b, sn_id stack, int i, int j, int64_t rows) {
 /* The late sum of products, as one product of (m, T k) and (T k, n). */
 static sn_id product_of_stacks(sn_build *b, const late_sum *late, const sn_id *stacks) {
   const sn_type a = *sn_build_type(b, stacks[0]), c = *sn_build_type(b, stacks[1]);
-  const int64_t m = a.dims[late->turned[0] ? 2 : 1], k = a.dims[late->turned[0] ? 1 : 2];
+  const int64_t m = a.dims[late->transposed[0] ? 2 : 1], k = a.dims[late->transposed[0] ? 1 : 2];
   const int64_t terms = c.dims[0] * k;
   sn_id left =
-      late->turned[0] ? as_matrix(b, stacks[0], 0, 0, terms) : as_matrix(b, stacks[0], 0, 1, m);
-  if (late->turned[0]) left = sn_build_swap_last(b, left);
-  const sn_id right =
-      late->turned[1] ? as_matrix(b, stacks[1], 1, 2, terms) : as_matrix(b, stacks[1], 0, 0, terms);
+      late->transposed[0] ? as_matrix(b, stacks[0], 0, 0, terms) : as_matrix(b, stacks[0], 0, 1, m);
+  if (late->transposed[0]) left = sn_build_swap_last(b, left);
+  const sn_id right = late->transposed[1] ? as_matrix(b, stacks[1], 1, 2, terms)
+                                          : as_matrix(b, stacks[1], 0, 0, terms);
   return sn_build_matmul(b, left, right);
 }
 

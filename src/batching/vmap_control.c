@@ -39,7 +39,7 @@ static sn_id repeated(sn_build *b, sn_id x, int64_t size) {
 }
 
 /* x with its first two axes exchanged. */
-static sn_id turned(sn_build *b, sn_id x) {
+static sn_id swap_first(sn_build *b, sn_id x) {
   int64_t perm[SN_MAX_RANK];
   if (b->status) return SN_NONE;
   sn_move_axis(sn_build_type(b, x)->rank, 1, 0, perm);
@@ -84,7 +84,7 @@ static sn_id given(const site *s, size_t k) {
   const size_t input = k + sn_control_first(s->c.op);
   if (!s->mapped[k]) return s->x[input];
   if (s->batch[input] == SN_NONE) return repeated(s->b, s->x[input], s->size);
-  return sn_argument_kind_of(&s->c, k) == SN_ARGUMENT_SLICE ? turned(s->b, s->batch[input])
+  return sn_argument_kind_of(&s->c, k) == SN_ARGUMENT_SLICE ? swap_first(s->b, s->batch[input])
                                                             : s->batch[input];
 }
 
@@ -248,7 +248,7 @@ static sn_id result_of(site *s, sn_id node, size_t k) {
     wider.dims[1] = s->size;
   }
   const sn_id id = sn_build_result(s->b, node, k, &wider);
-  return stack ? turned(s->b, id) : id;
+  return stack ? swap_first(s->b, id) : id;
 }
 
 static sn_status map_loop(site *s, sn_id *out) {

@@ -100,7 +100,7 @@ static sn_id vmap_conv(const sn_vmap_context *s) {
   const sn_conv_attrs c = sn_conv_of(s->attrs, s->y.rank - 2);
   if (s->batch[1] == SN_NONE) return conv(s, fold(s, 0, 0), s->x[1], 1, 0);
   if (s->batch[0] == SN_NONE && c.groups == 1)
-    return conv(s, s->x[0], fold(s, 1, c.turned ? channels - 1 : channels), 1, channels);
+    return conv(s, s->x[0], fold(s, 1, c.transpose_filter ? channels - 1 : channels), 1, channels);
   return conv(s, fold(s, 0, channels), fold(s, 1, channels), s->size, channels);
 }
 

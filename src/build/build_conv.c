@@ -28,7 +28,7 @@ static layer layer_of(sn_build *b, const int64_t *attrs, const sn_type *x, const
   l.f = y->dims[axes + 1] / l.g;
   memcpy(l.out, y->dims + 1, sizeof *l.out * (size_t)axes);
   memcpy(l.window, window, sizeof *l.window * (size_t)axes);
-  const bool one_to_one = l.conv.turned ? l.f == 1 : l.c == 1;
+  const bool one_to_one = l.conv.transpose_filter ? l.f == 1 : l.c == 1;
   l.depthwise = l.g > 1 && one_to_one && 2 * axes + 2 <= SN_MAX_RANK;
   if (!l.depthwise) return l;
   l.copies = l.f;
@@ -170,12 +170,12 @@ static sn_id patches(const layer *l, sn_id x) {
   return x;
 }
 
-/* The filter as (g, k.., c, f): a turned one is flipped, with c and f exchanged. */
+/* The filter as (g, k.., c, f): a transposed one is flipped, with c and f exchanged. */
 static sn_id grouped_filter(const layer *l, sn_id w) {
   if (l->b->status) return SN_NONE;
   const int axes = l->conv.axes;
   const sn_type type = *sn_build_type(l->b, w);
-  if (!l->conv.turned)
+  if (!l->conv.transpose_filter)
     return move_axis(l, reshape(l, w, SHAPE(WINDOW, CHANNELS, GROUPS, FILTERS)), axes + 1, 0);
   int64_t flip[2 * SN_MAX_RANK] = {0};
   for (int i = 0; i < type.rank; i++) {
@@ -267,8 +267,8 @@ sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *a
   const sn_type in = *sn_build_type(b, x), out = *sn_build_type(b, dy);
   int64_t back[SN_CONV_ATTRS(SN_CONV_AXES)];
   layer l = layer_of(b, attrs, &in, w->dims, &out);
-  if (!l.conv.turned) return filter_grad(&l, x, dy, w);
-  /* A turned convolution is the transpose of a plain one, which maps dy to x. */
+  if (!l.conv.transpose_filter) return filter_grad(&l, x, dy, w);
+  /* A convolution with a transposed filter is the transpose of a plain one, which maps dy to x. */
   sn_conv_reverse(attrs, l.conv.axes, l.window, back);
   l = layer_of(b, back, &out, w->dims, &in);
   return filter_grad(&l, dy, x, w);

@@ -99,14 +99,15 @@ static sn_id make_phase(const weaving *v, const int64_t *at) {
     x.dims[1 + i] = a->places + (t.count - 1) * a->dilation;
     of_x[1 + i] = a->before + t.start;
     w.dims[i] = t.count;
-    of_w[i] = v->conv.turned ? a->window - 1 - t.first - (t.count - 1) * a->spread : t.first;
+    of_w[i] =
+        v->conv.transpose_filter ? a->window - 1 - t.first - (t.count - 1) * a->spread : t.first;
     of_w[rank + i] = a->spread;
     attrs[axes + i] = attrs[3 * axes + i] = 1;
     attrs[2 * axes + i] = a->dilation;
   }
   if (!meeting) return sn_build_full(v->b, &y, 0);
   attrs[4 * axes] = v->conv.groups;
-  attrs[4 * axes + 1] = v->conv.turned;
+  attrs[4 * axes + 1] = v->conv.transpose_filter;
   const sn_id part = sn_build_op(v->b, SN_OP_slice, &v->x, 1, of_x, 2 * (size_t)rank, &x);
   const sn_id filter = sn_build_op(v->b, SN_OP_slice, &v->w, 1, of_w, 2 * (size_t)rank, &w);
   return sn_build_conv(v->b, part, filter, attrs, &y, v->few);

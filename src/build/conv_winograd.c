@@ -77,12 +77,12 @@ static sn_id of_tiles(const layer *l, sn_id x, int i, int j) {
   return sn_build_op(l->b, SN_OP_slice, &x, 1, attrs, 8, &type);
 }
 
-/* Tap i, j of the filter as the convolution uses it: a matrix (c, f), or (f, c) if turned. */
+/* Tap i, j of the filter as the convolution uses it: a matrix (c, f), or (f, c) if transposed. */
 static sn_id tap(const layer *l, sn_id w, int i, int j) {
   if (l->b->status) return SN_NONE;
-  const bool turned = l->conv.turned;
+  const bool flips = l->conv.transpose_filter;
   const int64_t attrs[] = {
-      turned ? WINDOW - 1 - i : i, turned ? WINDOW - 1 - j : j, 0, 0, 1, 1, 1, 1};
+      flips ? WINDOW - 1 - i : i, flips ? WINDOW - 1 - j : j, 0, 0, 1, 1, 1, 1};
   sn_type type = *sn_build_type(l->b, w), matrix = type;
   type.dims[0] = type.dims[1] = 1;
   matrix.rank = 2;
@@ -97,7 +97,7 @@ static sn_id multiply(const layer *l, sn_id v, sn_id u) {
   rows.dims[1] = l->channels;
   memcpy(type.dims + 1, l->tiles, sizeof l->tiles);
   v = sn_build_reshape(l->b, v, &rows);
-  if (l->conv.turned) u = sn_build_swap_last(l->b, u);
+  if (l->conv.transpose_filter) u = sn_build_swap_last(l->b, u);
   return sn_build_reshape(l->b, sn_build_matmul(l->b, v, u), &type);
 }
 
@@ -117,7 +117,7 @@ static sn_id make(const layer *l, sn_id x, sn_id w) {
 
 static layer layer_of(const int64_t *attrs, const sn_type *w, const sn_type *y) {
   layer l = {.conv = sn_conv_of(attrs, 2), .y = y, .filters = y->dims[3]};
-  l.channels = w->dims[l.conv.turned ? 3 : 2];
+  l.channels = w->dims[l.conv.transpose_filter ? 3 : 2];
   for (int i = 0; i < 2; i++) l.tiles[i] = (y->dims[1 + i] + RESULTS - 1) / RESULTS;
   return l;
 }

@@ -44,7 +44,7 @@ static void declare(const writer *w) {
         sn_text_add(w->t, "    static %s spare%zu[%lld];\n", name, k, length_of(type));
       continue;
     }
-    sn_text_add(w->t, "    static %s turn%zu[2][%lld];\n", name, k, length_of(type));
+    sn_text_add(w->t, "    static %s pair%zu[2][%lld];\n", name, k, length_of(type));
     sn_text_add(w->t, "    const %s *carry%zu = ", name, k);
     add_input(w, k);
     sn_text_add(w->t, ";\n");
@@ -84,7 +84,7 @@ static void add_outputs(const writer *w, const char **comma) {
   for (size_t k = 0; k < w->c.n_results; k++, *comma = ", ") {
     sn_text_add(w->t, "%s", *comma);
     if (k < w->c.n_carries)
-      sn_text_add(w->t, "turn%zu[round & 1]", k);
+      sn_text_add(w->t, "pair%zu[round & 1]", k);
     else if (w->store[k] == SN_NONE)
       sn_text_add(w->t, "spare%zu", k);
     else
@@ -103,7 +103,7 @@ static void add_body(const writer *w) {
   add_outputs(w, &comma);
   sn_text_add(w->t, ");\n");
   for (size_t k = 0; k < w->c.n_carries; k++)
-    sn_text_add(w->t, "      carry%zu = turn%zu[round & 1];\n", k, k);
+    sn_text_add(w->t, "      carry%zu = pair%zu[round & 1];\n", k, k);
 }
 
 static void add_loop(const writer *w) {

@@ -29,25 +29,25 @@ int64_t sn_nest_size(const sn_nest *nest) {
 
 /* Moves the innermost `size` positions of the nest to *axis; the nest keeps the others. */
 static bool take_axis(sn_nest *nest, int64_t size, sn_nest *axis) {
-  sn_nest turned = {.rank = 0}; /* innermost dim first */
+  sn_nest reversed = {.rank = 0}; /* innermost dim first */
   while (size > 1) {
     const int last = nest->rank - 1;
     const int64_t dim = nest->dims[last], stride = nest->strides[last];
     const int64_t mark = nest->marks[last];
     const int64_t part = dim < size ? dim : size;
     if (size % part || dim % part) return false;
-    turned.dims[turned.rank] = part;
-    turned.marks[turned.rank] = mark;
-    turned.strides[turned.rank++] = stride;
+    reversed.dims[reversed.rank] = part;
+    reversed.marks[reversed.rank] = mark;
+    reversed.strides[reversed.rank++] = stride;
     size /= part;
     nest->dims[last] = dim / part;
     nest->strides[last] = stride * part;
     nest->marks[last] = mark * part;
     if (part == dim) nest->rank--;
   }
-  *axis = turned.rank ? (sn_nest){.rank = 0} : sn_nest_line(1, 0);
-  for (int i = turned.rank - 1; i >= 0; i--)
-    sn_nest_add_marked(axis, turned.dims[i], turned.strides[i], turned.marks[i]);
+  *axis = reversed.rank ? (sn_nest){.rank = 0} : sn_nest_line(1, 0);
+  for (int i = reversed.rank - 1; i >= 0; i--)
+    sn_nest_add_marked(axis, reversed.dims[i], reversed.strides[i], reversed.marks[i]);
   return true;
 }
 

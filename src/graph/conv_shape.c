@@ -32,7 +32,7 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, con
   int64_t grouped = 0; /* the filter's dim of channels per group, times groups */
   int64_t depth = in;  /* elements of a window over all channels */
   bool fits = !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) && q % c.groups == 0 &&
-              in == (c.turned ? q : grouped);
+              in == (c.transpose_filter ? q : grouped);
   sn_type padded = *x;
   for (int i = 0; i < axes; i++)
     fits = fits && sn_conv_padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1],
@@ -41,7 +41,7 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, con
   y->dtype = x->dtype;
   y->dims[0] = x->dims[0];
   sn_type patches = *y; /* all windows; its size must not overflow either, like that of padded */
-  y->dims[axes + 1] = c.turned ? grouped : q;
+  y->dims[axes + 1] = c.transpose_filter ? grouped : q;
   for (int i = 0; i < axes; i++)
     SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY, "conv",
                "the windows are too large");
@@ -59,5 +59,5 @@ void sn_conv_reverse(const int64_t *attrs, int axes, const int64_t *window, int6
     out[3 * axes + i] = c.step[i];
   }
   out[4 * axes] = c.groups;
-  out[4 * axes + 1] = !c.turned;
+  out[4 * axes + 1] = !c.transpose_filter;
 }

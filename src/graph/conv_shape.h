@@ -6,7 +6,7 @@
  * where a term is 0 if its index into x is not whole or lies outside of x. Channels come last; with
  * groups, output f reads the channels of its own group only. A spread s > 1 puts s - 1 zeros between
  * the elements of x: a gradient or a transposed convolution is the same op with step and spread
- * exchanged and the filter turned (flipped along the window, with w[k, f, c] in place of
+ * exchanged and the filter transposed (flipped along the window, with w[k, f, c] in place of
  * w[k, c, f]). */
 #ifndef SN_GRAPH_CONV_SHAPE_H
 #define SN_GRAPH_CONV_SHAPE_H
@@ -15,14 +15,14 @@
 
 #define SN_CONV_AXES 3
 
-/* Number of int64 of a convolution's attributes: four per axis, then groups and turned. */
+/* Number of int64 of a convolution's attributes: four per axis, then groups and transpose_filter. */
 #define SN_CONV_ATTRS(axes) (4 * (axes) + 2)
 
 typedef struct sn_conv_attrs {
   int axes;
   const int64_t *low, *step, *dilation, *spread;
   int64_t groups;
-  bool turned;
+  bool transpose_filter; /* as transpose_kernel of JAX: see above */
 } sn_conv_attrs;
 
 static inline sn_conv_attrs sn_conv_of(const int64_t *attrs, int axes) {

@@ -174,10 +174,10 @@ static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *o
       for (int a = 0; a < axes; a++) {
         from[a + 1] = meets(&c, a, o[a + 1], k[a], x->dims[a + 1]);
         inside = inside && from[a + 1] >= 0;
-        tap[a] = c.turned ? w->dims[a] - 1 - k[a] : k[a];
+        tap[a] = c.transpose_filter ? w->dims[a] - 1 - k[a] : k[a];
       }
-      tap[axes] = c.turned ? o[last] % outputs : k[axes];
-      tap[last] = c.turned ? from[last] : o[last];
+      tap[axes] = c.transpose_filter ? o[last] % outputs : k[axes];
+      tap[last] = c.transpose_filter ? from[last] : o[last];
       if (inside)
         sum = add_product(y->dtype, sum, sn_ref_load(x->dtype, in[0], sn_ravel(x, from)),
                           sn_ref_load(w->dtype, in[1], sn_ravel(w, tap)));

@@ -243,9 +243,9 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
     return;
   }
   if (t.rows > 1) { /* a single row is its own transpose */
-    char *turned = (char *)scratch + g->turned_offset;
-    sn_pack_panels(g->dtype, turned, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows, 0);
-    tile = turned;
+    char *transposed = (char *)scratch + g->transposed_offset;
+    sn_pack_panels(g->dtype, transposed, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows, 0);
+    tile = transposed;
   }
   store(user, worker_memory, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);
 }

@@ -225,7 +225,7 @@ static void lay_out_scratch(sn_gemm *g) {
       place(&end, g->direct || g->right.shared ? 0 : g->kc * nr * g->right.panels, bytes);
   g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
   g->tile_offset = place(&end, tile, bytes);
-  g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
+  g->transposed_offset = place(&end, g->swapped ? tile : 0, bytes);
   g->scratch_bytes = end;
 }
 

@@ -83,7 +83,7 @@ typedef struct sn_gemm {
   const sn_gemm_ukr *ukr;
   bool swapped; /* left is B, right is A */
   bool direct;  /* no packing: a single row, or tiny */
-  size_t panel_offset, edge_offset, tile_offset, turned_offset; /* in scratch, in bytes */
+  size_t panel_offset, edge_offset, tile_offset, transposed_offset; /* in scratch, in bytes */
 } sn_gemm;
 
 /* Up to so many multiply-adds (about 12 cubed) packing costs more than it saves: such a product is not

@@ -3,13 +3,13 @@
  * with the first use:
  *
  *   s = q k^T,  p = e^(s - m) / l,  o = p v
- *   later    ds = p (do v^T - d)     waits for o, which is made of p: gets p of another q k^T
- *   turned   dv = p^T do             walks over columns of p: gets p^T of k q^T, row by row
+ *   later       ds = p (do v^T - d)  waits for o, which is made of p: gets p of another q k^T
+ *   transposed  dv = p^T do          walks over columns of p: gets p^T of k q^T, row by row
  *
  * Then fusion keeps only blocks of each of them, in a worker's own memory. Products with short sums
  * and elementwise ops are computed again; their other inputs are in memory anyway. A barrier holds a
- * copy back until its user's other inputs are there. The bits are the same: a turned product adds
- * the same products in the same order. One exception: a turned use with few columns may have had
+ * copy back until its user's other inputs are there. The bits are the same: a transposed product adds
+ * the same products in the same order. One exception: a transposed use with few columns may have had
  * its long sum in segments (sn_target_sum_segments) while it had few rows, and now has it whole. */
 #include "build/rewrite.h"
 #include "passes/passes.h"
@@ -19,8 +19,8 @@
  * again, so the target also demands that it is large (remade_bytes) and k small (remade_terms). */
 enum { SIDES_TO_TERMS = 4 };
 
-/* The two kinds of copies: for a later use, and for a turned (transposed) use. */
-typedef enum kind { LATER, TURNED, KINDS } kind;
+/* The two kinds of copies: for a later use, and for a transposed use. */
+typedef enum kind { LATER, TRANSPOSED, KINDS } kind;
 
 /* All arrays are per old node. */
 typedef struct copies {
@@ -34,17 +34,17 @@ typedef struct remaker { /* all arrays are per old node */
   const sn_target *target;
   uint8_t *live;
   uint8_t *wide;   /* a wide matrix: a wide product, or elementwise of one */
-  uint32_t *stage; /* the most products on a path to the node that use a wide matrix up */
+  uint32_t *stage; /* the most products on a path to the node that consume a wide matrix */
   /* among its inputs that are not wide, and the gates of the wide ones, one of its stage */
   sn_id *gate;
   copies of[KINDS];
 } remaker;
 
-/* A product that uses a wide matrix up, row by row, or column by column if turned. */
+/* A product that consumes a wide matrix, row by row, or column by column if transposed. */
 typedef struct wide_use {
   int side; /* which operand it is, behind a transpose or not */
   sn_id x;  /* the wide matrix */
-  bool turned;
+  bool transposed;
 } wide_use;
 
 static bool swaps_last(const sn_graph *g, sn_id id) {
@@ -118,7 +118,8 @@ static void want(copies *c, sn_id x, sn_id user) {
 static void find_copies(remaker *m, const sn_graph *g, sn_id id) {
   wide_use use;
   if (uses_wide(m, g, id, &use)) {
-    if (use.turned || is_later(m, id, use.x)) want(&m->of[use.turned ? TURNED : LATER], use.x, id);
+    if (use.transposed || is_later(m, id, use.x))
+      want(&m->of[use.transposed ? TRANSPOSED : LATER], use.x, id);
     return;
   }
   for (uint32_t k = 0; k < g->nodes[id].n_inputs && is_in_step(g, id); k++) {
@@ -126,14 +127,14 @@ static void find_copies(remaker *m, const sn_graph *g, sn_id id) {
     if (is_later(m, id, x)) want(&m->of[LATER], x, id);
     if (m->wide[x]) want(&m->of[LATER], x, m->of[LATER].user[id]);
     if (m->wide[x] || sn_op_is_elementwise(g->nodes[x].op))
-      want(&m->of[TURNED], x, m->of[TURNED].user[id]);
+      want(&m->of[TRANSPOSED], x, m->of[TRANSPOSED].user[id]);
   }
 }
 
 /* ---- the new graph --------------------------------------------------------------------------- */
 
 /* x with its last two axes swapped. */
-static sn_id turn(sn_build *b, sn_id x) {
+static sn_id transpose(sn_build *b, sn_id x) {
   if (b->status) return SN_NONE;
   return swaps_last(b->graph, x) ? *sn_graph_inputs(b->graph, x) : sn_build_swap_last(b, x);
 }
@@ -142,7 +143,7 @@ static sn_id turn(sn_build *b, sn_id x) {
 static sn_id input_of(sn_rewrite *r, kind which, sn_id x) {
   const remaker *m = r->user;
   if (m->of[which].user[x] != SN_NONE) return m->of[which].made[x];
-  return which == TURNED ? turn(&r->to, r->map[x]) : r->map[x];
+  return which == TRANSPOSED ? transpose(&r->to, r->map[x]) : r->map[x];
 }
 
 static sn_id copy_product(sn_rewrite *r, kind which, sn_id id) {
@@ -151,7 +152,7 @@ static sn_id copy_product(sn_rewrite *r, kind which, sn_id id) {
   const sn_id held[] = {r->map[x[0]], r->map[m->gate[m->of[which].user[id]]]}, b = r->map[x[1]];
   const sn_id a = sn_build_op(&r->to, SN_OP_barrier, held, 2, NULL, 0, NULL);
   return which == LATER ? sn_build_matmul(&r->to, a, b)
-                        : sn_build_matmul(&r->to, turn(&r->to, b), turn(&r->to, a));
+                        : sn_build_matmul(&r->to, transpose(&r->to, b), transpose(&r->to, a));
 }
 
 static sn_id copy_node(sn_rewrite *r, kind which, sn_id id) {
@@ -162,7 +163,7 @@ static sn_id copy_node(sn_rewrite *r, kind which, sn_id id) {
   sn_type type = node->type;
   for (uint32_t k = 0; k < node->n_inputs; k++)
     in[k] = input_of(r, which, sn_graph_inputs(r->from, id)[k]);
-  if (which == TURNED) {
+  if (which == TRANSPOSED) {
     type.dims[last] = node->type.dims[last - 1];
     type.dims[last - 1] = node->type.dims[last];
   }
@@ -172,11 +173,11 @@ static sn_id copy_node(sn_rewrite *r, kind which, sn_id id) {
 
 static sn_id rewrite_use(sn_rewrite *r, sn_id id, const sn_id *inputs, const wide_use *use) {
   const remaker *m = r->user;
-  const sn_id x = use->turned               ? m->of[TURNED].made[use->x]
+  const sn_id x = use->transposed           ? m->of[TRANSPOSED].made[use->x]
                   : is_later(m, id, use->x) ? m->of[LATER].made[use->x]
                                             : r->map[use->x];
   if (use->side == 0) return sn_build_matmul(&r->to, x, inputs[1]);
-  return turn(&r->to, sn_build_matmul(&r->to, x, turn(&r->to, inputs[0])));
+  return transpose(&r->to, sn_build_matmul(&r->to, x, transpose(&r->to, inputs[0])));
 }
 
 static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
@@ -189,7 +190,7 @@ static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
     for (sn_id i = m->of[which].first[id]; i != SN_NONE; i = m->of[which].next[i])
       m->of[which].made[i] = copy_node(r, which, i);
   if (uses_wide(m, r->from, id, &use)) return rewrite_use(r, id, inputs, &use);
-  if (swaps_last(r->from, id)) return turn(&r->to, inputs[0]);
+  if (swaps_last(r->from, id)) return transpose(&r->to, inputs[0]);
   if (!is_in_step(r->from, id)) return SN_NONE;
   for (uint32_t k = 0; k < node->n_inputs; k++)
     in[k] = is_later(m, id, x[k]) ? m->of[LATER].made[x[k]] : inputs[k];

@@ -62,9 +62,9 @@ sn_tensor *sn_flip(sn_tensor *x, uint32_t axes) {
   if (!sn_has_axes(x, "flip", axes)) return NULL;
   int64_t begin[SN_MAX_RANK], strides[SN_MAX_RANK];
   for (int i = 0; i < x->type.rank; i++) {
-    const bool turns = axes >> i & 1 && x->type.dims[i] > 0;
-    begin[i] = turns ? x->type.dims[i] - 1 : 0;
-    strides[i] = turns ? -1 : 1;
+    const bool flips = axes >> i & 1 && x->type.dims[i] > 0;
+    begin[i] = flips ? x->type.dims[i] - 1 : 0;
+    strides[i] = flips ? -1 : 1;
   }
   return sn_slice(x, begin, x->type.dims, strides);
 }

@@ -16,8 +16,8 @@ static const sn_id *in_order(sn_op op, const sn_id *inputs, sn_id *room) {
 
 static sn_id input_of(const sn_build *b, sn_id id, size_t k) {
   const sn_tensor *t = ((const sn_tensor_build *)b)->tensors[id];
-  const bool turned = sn_op_describe(t->op)->commutative && t->inputs[0]->id > t->inputs[1]->id;
-  return t->inputs[turned ? 1 - k : k]->id;
+  const bool swapped = sn_op_describe(t->op)->commutative && t->inputs[0]->id > t->inputs[1]->id;
+  return t->inputs[swapped ? 1 - k : k]->id;
 }
 
 static bool same_node(const sn_tensor_build *tb, sn_id id, sn_op op, const sn_type *type,

@@ -21,11 +21,12 @@ static sn_tensor *places(sn_tensor *i, double n, sn_pad_mode mode) {
   if (mode == SN_PAD_EDGE) return sn_with(SN_OP_minimum, sn_with(SN_OP_maximum, i, 0), n - 1);
   if (mode == SN_PAD_REFLECT) {
     if (n == 1) return sn_with(SN_OP_mul, i, 0);
-    sn_tensor *turn = sn_with(SN_OP_sub, sn_with(SN_OP_mod, i, 2 * n - 2), n - 1);
-    return sn_binary(SN_OP_sub, sn_number_like(i, n - 1), sn_unary(SN_OP_abs, turn));
+    sn_tensor *from_last = sn_with(SN_OP_sub, sn_with(SN_OP_mod, i, 2 * n - 2), n - 1);
+    return sn_binary(SN_OP_sub, sn_number_like(i, n - 1), sn_unary(SN_OP_abs, from_last));
   }
-  sn_tensor *turn = sn_with(SN_OP_mod, i, 2 * n);
-  return sn_binary(SN_OP_minimum, turn, sn_binary(SN_OP_sub, sn_number_like(i, 2 * n - 1), turn));
+  sn_tensor *in_period = sn_with(SN_OP_mod, i, 2 * n);
+  return sn_binary(SN_OP_minimum, in_period,
+                   sn_binary(SN_OP_sub, sn_number_like(i, 2 * n - 1), in_period));
 }
 
 sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, sn_pad_mode mode,

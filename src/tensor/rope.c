@@ -68,8 +68,8 @@ sn_tensor *sn_rope(sn_tensor *x, double base, sn_tensor *offset, sn_tensor *cos,
   const sn_type side = {dtype, interleaved ? 1 : 2, {2, 1}};
   sn_tensor *sides = sn_iota(x->ctx, dtype, side.rank, side.dims, 0);
   sides = sn_with(SN_OP_sub, sn_with(SN_OP_mul, sides, 2), 1);
-  sn_tensor *turned =
+  sn_tensor *rotated =
       sn_binary(SN_OP_mul, sn_flip(points, 1u << pair), sn_binary(SN_OP_mul, s, sides));
-  turned = sn_binary(SN_OP_add, sn_binary(SN_OP_mul, points, c), turned);
-  return sn_finish(&t, sn_note(sn_as_reshaped(turned, &x->type)));
+  rotated = sn_binary(SN_OP_add, sn_binary(SN_OP_mul, points, c), rotated);
+  return sn_finish(&t, sn_note(sn_as_reshaped(rotated, &x->type)));
 }

@@ -157,7 +157,7 @@ const matmul = (node, a, b) => {
 const conv = (node, x, w, attrs) => {
   const axes = node.dims.length - 2;
   const [low, step, dilation, spread] = [0, 1, 2, 3].map((i) => attrs.slice(i * axes, (i + 1) * axes));
-  const [groups, turned] = attrs.slice(4 * axes);
+  const [groups, transposeFilter] = attrs.slice(4 * axes);
   const channels = x.dims.at(-1) / groups, filters = node.dims.at(-1) / groups;
   const [sx, sw] = [strides(x.dims), strides(w.dims)];
   return fill(node.dims, (place) => {
@@ -169,10 +169,10 @@ const conv = (node, x, w, attrs) => {
         const at = place[i + 1] * step[i] + k[i] * dilation[i] - low[i];
         if (at < 0 || at % spread[i] !== 0 || at / spread[i] >= x.dims[i + 1]) return;
         from.push(at / spread[i]);
-        tap.push(turned ? w.dims[i] - 1 - k[i] : k[i]);
+        tap.push(transposeFilter ? w.dims[i] - 1 - k[i] : k[i]);
       }
       from.push(group * channels + k[axes]);
-      tap.push(...(turned ? [filter % filters, from.at(-1)] : [k[axes], filter]));
+      tap.push(...(transposeFilter ? [filter % filters, from.at(-1)] : [k[axes], filter]));
       sum += x.values[flatten(from, sx)] * w.values[flatten(tap, sw)];
     });
     return sum;

@@ -359,7 +359,7 @@ static void step_conv(kitchen *k) {
   const int64_t groups = channels % 2 == 0 && case_one_in(&k->r, 3) ? 2
                          : channels && case_one_in(&k->r, 3)        ? channels
                                                                     : 1;
-  const bool turned = case_one_in(&k->r, 3);
+  const bool transposes = case_one_in(&k->r, 3);
   int64_t attrs[SN_CONV_ATTRS(SN_CONV_AXES)];
   for (int i = 0; i < axes; i++) {
     w.dims[i] = 1 + case_below(&k->r, 3);
@@ -370,10 +370,10 @@ static void step_conv(kitchen *k) {
     attrs[i] = case_below(&k->r, (w.dims[i] - 1) * attrs[2 * axes + i] + 1);
   }
   attrs[4 * axes] = groups;
-  attrs[4 * axes + 1] = turned;
+  attrs[4 * axes + 1] = transposes;
   y.dims[axes + 1] = groups * filters;
-  w.dims[axes] = turned ? filters : channels / groups;
-  w.dims[axes + 1] = turned ? channels : groups * filters;
+  w.dims[axes] = transposes ? filters : channels / groups;
+  w.dims[axes + 1] = transposes ? channels : groups * filters;
   if (!is_small(k, &y) || !is_small(k, &w)) return;
   if (w.dtype == SN_F32 && case_one_in(&k->r, 3)) w.dtype = small_dtype(k);
   x[1] = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,

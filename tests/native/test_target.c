@@ -515,7 +515,7 @@ static void costs_make_other_kernels_and_the_same_values(void **state) {
   }
 }
 
-/* How many nodes the kernels of a turned convolution have, two of whose channels are terms of one. */
+/* How many nodes the kernels of a transposed convolution have, two of whose channels are terms of one. */
 static size_t nodes_of_turned_convolution(int64_t added_terms, float *first) {
   sn_target target = strict_cpu();
   target.costs.added_terms = added_terms;

@@ -5,8 +5,8 @@
 
 import { arange, attention, broadcastTo, permuteDims, reshape, zeros, type Tensor } from '../index.js';
 import type { Config } from './config.js';
-import { Block, base, fed, normalized, projected, turned, type ModelAngles, type Weights } from './forward.js';
-import { turnsAt } from './rope.js';
+import { Block, base, fed, normalized, projected, rotated, type ModelAngles, type Weights } from './forward.js';
+import { rotationsAt } from './rope.js';
 import { rowsOf } from './weights.js';
 
 /** Embeddings of tokens, plus what the file has rows for: the first token type, and positions. */
@@ -22,12 +22,12 @@ function embedded(config: Config, weights: Weights, tokens: Tensor): Tensor {
 export function encoded(config: Config, weights: Weights, angles: ModelAngles, tokens: Tensor, count: Tensor): Tensor {
   const n = tokens.shape[1]!;
   const mask = broadcastTo(arange(0, n, 1, { dtype: 'int32' }).less(count), [n, n]);
-  const turns = weights['position_embd.weight'] ? null : turnsAt(angles.all, zeros([], { dtype: 'int32' }), n);
+  const rotations = weights['position_embd.weight'] ? null : rotationsAt(angles.all, zeros([], { dtype: 'int32' }), n);
   let x = embedded(config, weights, tokens);
   for (let layer = 0; layer < config.layers; layer++) {
     const block = new Block(config, weights, layer);
     const [q, k, v] = projected(block, x);
-    const [queries, keys] = turns ? [turned(config, q, turns), turned(config, k, turns)] : [q, k];
+    const [queries, keys] = rotations ? [rotated(config, q, rotations), rotated(config, k, rotations)] : [q, k];
     const mixed = reshape(permuteDims(attention(queries, keys, v, { mask }), [0, 2, 1, 3]), [x.shape[0]!, n, -1]);
     const between = block.norm('attn_output_norm', x.add(block.product('attn_output', mixed)));
     x = block.norm('layer_output_norm', between.add(fed(block, between)));

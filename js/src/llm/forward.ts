@@ -6,7 +6,7 @@
 import { SinterError, arange, attention, checkpoint, concat, gelu, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, where, logicalAnd, matmulBlocks, type Tensor } from '../index.js';
 import { appended, isQuantised, timesKeys, timesValues } from './cache.js';
 import type { Activation, Config } from './config.js';
-import { anglesOf, turnsAt, type Angles } from './rope.js';
+import { anglesOf, rotationsAt, type Angles } from './rope.js';
 import { isBlocks, rowsOf, shapeOf, type HeldWeight } from './weights.js';
 
 /** A matrix (out, in) as it is held, optionally with what LoRA adds to it. */
@@ -94,7 +94,7 @@ export function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Te
 }
 
 /** x with the first elements of each head rotated by their positions. */
-export function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
+export function rotated({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
   const whole = x.shape[3]!;
   if (size === whole) return rope(x, { ...angles, interleaved });
   return concat([rope(part(x, 0, size), { ...angles, interleaved }), part(x, size, whole - size)], { axis: -1 });
@@ -130,11 +130,11 @@ interface Context {
 function attended(block: Block, x: Tensor, { position, angles }: Context, cache: LayerCache | null): [Tensor, LayerCache | null] {
   const { config, layer } = block;
   const window = config.window(layer);
-  const turns = window > 0 ? angles.window : angles.all;
+  const rotations = window > 0 ? angles.window : angles.all;
   let [q, k, v] = projected(block, x);
   if (block.has('attn_q_norm')) q = block.norm('attn_q_norm', q);
   if (block.has('attn_k_norm')) k = block.norm('attn_k_norm', k);
-  [q, k] = [turned(config, q, turns), turned(config, k, turns)];
+  [q, k] = [rotated(config, q, rotations), rotated(config, k, rotations)];
   const next = cache && { keys: appended(cache.keys, k, position), values: appended(cache.values, v, position) };
   const [keys, values] = next ? [next.keys, next.values] : [k, v];
   const mask = (): Tensor => seen(x.shape[1]!, keys.shape[2]!, position, window);
@@ -198,13 +198,13 @@ export function hidden(
   together = 0,
 ): [Tensor, LayerCache[]] {
   const count = tokens.shape[1]!;
-  const turns = { all: turnsAt(angles.all, position, count), window: turnsAt(angles.window, position, count) };
+  const rotations = { all: rotationsAt(angles.all, position, count), window: rotationsAt(angles.window, position, count) };
   let x = rowsOf(base(weights['token_embd.weight']!), tokens);
   if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
   const after: LayerCache[] = [];
   const through = (h: Tensor, from: number, count: number): Tensor => {
     for (let layer = from; layer < from + count; layer++) {
-      const [y, next] = blockOf(new Block(config, weights, layer), h, { position, angles: turns }, caches?.[layer] ?? null);
+      const [y, next] = blockOf(new Block(config, weights, layer), h, { position, angles: rotations }, caches?.[layer] ?? null);
       if (next) after.push(next);
       h = y;
     }

@@ -133,12 +133,12 @@ class Writing {
 /** Ms after which other tasks have their turn. A worker's products are computed at once: without a turn, no message or timer
  *  that aborts a signal would come before the end. */
 const TURN_MS = 20;
-let turned = 0;
+let lastTurn = 0;
 
 async function giveTurn(): Promise<void> {
-  if (performance.now() - turned < TURN_MS) return;
+  if (performance.now() - lastTurn < TURN_MS) return;
   await internals.nextTurn();
-  turned = performance.now();
+  lastTurn = performance.now();
 }
 
 const isAborted = (signal: GenerateOptions['signal']): boolean => (signal as { aborted?: boolean } | undefined)?.aborted === true;

@@ -43,7 +43,7 @@ export function anglesOf(rope: RopeConfig, isWindow: boolean, factors: ArrayLike
 }
 
 /** Cosines and sines (tokens, pairs) for tokens from a position on. */
-export function turnsAt({ frequencies, scale }: Angles, position: Tensor, tokens: number): { cos: Tensor; sin: Tensor } {
+export function rotationsAt({ frequencies, scale }: Angles, position: Tensor, tokens: number): { cos: Tensor; sin: Tensor } {
   const places = arange(0, tokens, 1, { dtype: 'int32' }).add(position).astype('float32').reshape([tokens, 1]);
   const angles = places.mul(tensor(frequencies));
   const [cos, sin] = [angles.cos(), angles.sin()];

@@ -53,14 +53,14 @@ const BITS = [0, 0, 0, 1, 0, 1, 1, 1];
 /** A grid of 8 x 64 that wraps around and contains each of the 512 neighbourhoods once. Each column is BITS, rotated. The
  *  increments of the rotation form a cyclic sequence of 64 numbers in which every pair of consecutive ones occurs once. */
 function allNeighbourhoods(): number[][] {
-  const turns: number[] = [];
+  const increments: number[] = [];
   for (let i = 0; i < 8; i++) {
-    turns.push(i);
-    for (let j = i + 1; j < 8; j++) turns.push(i, j);
+    increments.push(i);
+    for (let j = i + 1; j < 8; j++) increments.push(i, j);
   }
   let at = 0;
-  const from = turns.map((turn) => (at += turn));
-  return BITS.map((_, y) => from.map((turned) => BITS[(y + turned) % 8]!));
+  const rotations = increments.map((increment) => (at += increment));
+  return BITS.map((_, y) => rotations.map((rotation) => BITS[(y + rotation) % 8]!));
 }
 
 /** One step of Conway's Game of Life, on grids that wrap around. */

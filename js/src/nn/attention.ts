@@ -114,24 +114,24 @@ export function multiHeadAttention(
   given?: MultiHeadAttentionOptions,
 ): Decoder<MultiHeadAttentionParams, KeyValueCache> {
   const op = 'nn.multiHeadAttention';
-  const { keyHeads = heads, causal = false, rope: turn = false, bias = true, width: own } = readOptions(op, given, HEADS);
+  const { keyHeads = heads, causal = false, rope: rotary = false, bias = true, width: own } = readOptions(op, given, HEADS);
   if (own === undefined) checkHeads(op, size, heads);
   else checkHeads(op, checkInteger(op, 'width', own, 1) * checkInteger(op, 'heads', heads, 1), heads);
   checkInteger(op, 'keyHeads', keyHeads, 1);
   if (heads % keyHeads !== 0) throw new SinterError('argument', op, `${heads} heads do not share ${keyHeads} of keys evenly`);
-  if (typeof turn !== 'boolean' && typeof turn !== 'number')
-    throw new SinterError('argument', op, `option rope is ${shown(turn)}, expected true, false or a number`);
+  if (typeof rotary !== 'boolean' && typeof rotary !== 'number')
+    throw new SinterError('argument', op, `option rope is ${shown(rotary)}, expected true, false or a number`);
   const width = own ?? size / heads;
   const [whole, shared] = [linear(size, heads * width, { bias }), linear(size, keyHeads * width, { bias })];
   const joined = linear(heads * width, size, { bias });
-  const base = typeof turn === 'number' ? { base: turn } : {};
-  const turned = (x: Tensor, offset: TensorLike): Tensor => (turn === false ? x : rope(x, { ...base, offset }));
+  const base = typeof rotary === 'number' ? { base: rotary } : {};
+  const rotated = (x: Tensor, offset: TensorLike): Tensor => (rotary === false ? x : rope(x, { ...base, offset }));
   const attend = (params: MultiHeadAttentionParams, x: TensorLike, mask: TensorLike | undefined, cache: KeyValueCache | null): [Tensor, KeyValueCache | null] => {
     checkParams('multiHeadAttention', params);
     const tokens = tokensOf(op, x);
     const from = cache?.length ?? 0;
-    const q = turned(split(whole.apply(params.query, tokens), heads), from);
-    const keys = turned(split(shared.apply(params.key, tokens), keyHeads), from);
+    const q = rotated(split(whole.apply(params.query, tokens), heads), from);
+    const keys = rotated(split(shared.apply(params.key, tokens), keyHeads), from);
     const values = split(shared.apply(params.value, tokens), keyHeads);
     const seen = { ...(mask !== undefined && { mask }), causal: causal || cache !== null };
     if (!cache) return [joined.apply(params.result, merge(attention(q, keys, values, seen))), null];

@@ -49,22 +49,22 @@ interface Weighted {
   /** How many axes of the result follow the bias's axis. */
   behind?: number;
   /** Whether the weight's last axes are (out, in) instead. */
-  isTurned?: boolean;
+  isTransposed?: boolean;
   product: (x: TensorLike, weight: Tensor) => Tensor;
 }
 
-function weighted({ name, shape, outputs, options, behind = 0, isTurned = false, product }: Weighted): Module<LinearParams> {
+function weighted({ name, shape, outputs, options, behind = 0, isTransposed = false, product }: Weighted): Module<LinearParams> {
   if (!shape.every((n) => Number.isInteger(n) && n > 0)) {
     throw new SinterError('argument', `nn.${name}`, `sizes ${shownList(shape)}: expected whole numbers above 0`);
   }
   const start = initializerOf(`nn.${name}`, options.initializer);
   const own = shape.map((_, i) => i);
-  const turned = [...own.slice(0, -2), own.length - 1, own.length - 2];
+  const transposed = [...own.slice(0, -2), own.length - 1, own.length - 2];
   return {
     name,
     init: (key) =>
       tidy(() => {
-        const weight = isTurned ? permuteDims(start(key, turned.map((i) => shape[i]!)), turned) : start(key, shape);
+        const weight = isTransposed ? permuteDims(start(key, transposed.map((i) => shape[i]!)), transposed) : start(key, shape);
         return options.bias === false ? { weight } : { weight, bias: zeros([outputs]) };
       }),
     apply: (params, x) =>
@@ -146,7 +146,7 @@ export function convTranspose2d(inputs: number, outputs: number, size: PerAxis, 
     outputs,
     options: { bias, initializer },
     behind: behindChannels(options.layout, 2),
-    isTurned: true,
+    isTransposed: true,
     product: (x, weight) => functions.convTranspose2d(x, weight, options),
   });
 }

@@ -43,13 +43,13 @@ const orOfBools =
   ({ scribe, inputs, node }) =>
     scribe.node(node.dtype === 'bool' ? ofBools : type, inputs);
 
-/** ONNX only compares numbers. For bools, x < y is "not x and y", and so on. isFirstTurned: negate x instead of y. */
+/** ONNX only compares numbers. For bools, x < y is "not x and y", and so on. negatesFirst: negate x instead of y. */
 const ordered =
-  (type: string, ofBools: 'And' | 'Or', isFirstTurned: boolean): Write =>
+  (type: string, ofBools: 'And' | 'Or', negatesFirst: boolean): Write =>
   ({ scribe, inputs: [x, y], from }) => {
     if (from[0]!.dtype !== 'bool') return scribe.node(type, [x!, y!]);
-    const turned = scribe.node('Not', [isFirstTurned ? x! : y!]);
-    return scribe.node(ofBools, [turned, isFirstTurned ? y! : x!]);
+    const negated = scribe.node('Not', [negatesFirst ? x! : y!]);
+    return scribe.node(ofBools, [negated, negatesFirst ? y! : x!]);
   };
 
 /** The first input unchanged. The other inputs only have to be computed before. */
@@ -163,12 +163,12 @@ const pad: Write = ({ scribe, node, inputs, from }) => {
   return [...low, ...high].every((width) => width === 0) ? x : scribe.node('Pad', [x, scribe.ints([...low, ...high]), value]);
 };
 
-/** A filter (window..., c, o) in ONNX's layout (o, c, window...). isTurned: flipped, with the two channel axes of each group
+/** A filter (window..., c, o) in ONNX's layout (o, c, window...). isTransposed: flipped, with the two channel axes of each group
  *  exchanged. */
-function filterOf(scribe: Scribe, w: string, shape: readonly number[], groups: number, isTurned: boolean): string {
+function filterOf(scribe: Scribe, w: string, shape: readonly number[], groups: number, isTransposed: boolean): string {
   const axes = shape.length - 2;
   const window = Array.from({ length: axes }, (_, i) => i);
-  if (!isTurned) return scribe.node('Transpose', [w], { perm: [axes + 1, axes, ...window] });
+  if (!isTransposed) return scribe.node('Transpose', [w], { perm: [axes + 1, axes, ...window] });
   const begin = shape.map((size, i) => (i < axes ? size - 1 : 0));
   const flipped = sliced(scribe, w, begin, shape, shape.map((_, i) => (i < axes ? -1 : 1)));
   const [o, c] = [shape[axes]!, shape[axes + 1]! / groups];
@@ -191,7 +191,7 @@ const conv: Write = ({ scribe, node, inputs, from }) => {
   const isPlain = low.every((n) => n >= 0);
   const lows = isPlain ? low : low.map(() => 0);
   const cut = isPlain ? wide.x : scribe.node('Pad', [wide.x, scribe.ints([0, 0, ...low, 0, 0, ...low.map(() => 0)]), zero]);
-  const filter = filterOf(scribe, inputs[1]!, w.shape, groups, number(node, 'turned') === 1);
+  const filter = filterOf(scribe, inputs[1]!, w.shape, groups, number(node, 'transpose_filter') === 1);
   const pads = [...lows, ...high.map((n) => Math.max(n, 0))];
   // Conv drops elements at the end that no window covers. If that leaves one window too many, the slice below removes it.
   const y = scribe.node('Conv', [cut, filter], { strides: step, dilations: dilation, group: groups, pads, kernel_shape: w.shape.slice(0, axes) });

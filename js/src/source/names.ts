@@ -32,7 +32,7 @@ export const lastWord = (path: string): string => [...path.matchAll(/[A-Za-z_$][
 /** Names of values by the op that makes them. */
 const BY_OP: Readonly<Record<string, string>> = {
   matmul: 'z', conv: 'z', relu: 'h', tanh: 'h', sigmoid: 'h', gelu: 'h', silu: 'h', mish: 'h', softplus: 'h', softmax: 'p',
-  exp: 'e', sum: 'total', max: 'top', min: 'least', sort: 'sorted', argsort: 'order', gather: 'rows', iota: 'index', transpose: 'turned',
+  exp: 'e', sum: 'total', max: 'top', min: 'least', sort: 'sorted', argsort: 'order', gather: 'rows', iota: 'index', transpose: 'transposed',
   concat: 'joined', pad: 'padded', slice: 'part', scan: 'ys', equal: 'mask', not_equal: 'mask', less: 'mask', less_equal: 'mask',
   greater: 'mask', greater_equal: 'mask', logical_and: 'mask', logical_or: 'mask', logical_not: 'mask', isnan: 'mask',
 };

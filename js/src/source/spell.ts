@@ -424,7 +424,7 @@ function conv(site: Site, node: GraphNode): Spelling {
   const span = sizes.window.map((n, i) => (n - 1) * dilation[i]! + 1);
   const ones = dilation.map(() => 1);
   const shared = { dilation: eachUnless(dilation, ones), groups: groups === 1 ? undefined : String(groups) };
-  if (numberAttr(node, 'turned') === 1 && step.every((n) => n === 1)) {
+  if (numberAttr(node, 'transpose_filter') === 1 && step.every((n) => n === 1)) {
     const cut = span.map((n, i) => [n - 1 - low[i]!, (sizes.in[i]! - 1) * spread[i]! + low[i]! + 1 - sizes.out[i]!]);
     const more = cut.map(([, after]) => Math.max(0, -after!));
     const padding = cut.map(([before, after]) => [before!, Math.max(0, after!)]);
@@ -448,7 +448,7 @@ interface Layer {
   shared: Record<string, string | undefined>;
 }
 
-/** A convolution of x, dilated and cut as necessary, possibly with a turned filter. */
+/** A convolution of x, dilated and cut as necessary, possibly with a transposed filter. */
 function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span, groups, sizes, strides, shared }: Layer): Spelling {
   const [x, w] = node.inputs.map((id) => nodeOf(site, id)) as [GraphNode, GraphNode];
   const inner = sizes.in.map((n, i) => Math.max(0, (n - 1) * spread[i]! + 1));
@@ -461,20 +461,20 @@ function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span,
   const size = [x.shape[0]!, ...inner.map((n, i) => n + Math.min(0, low[i]!) + cutHigh[i]!), x.shape.at(-1)!];
   const spreads = spread.flatMap((n, i) => (n > 1 && sizes.in[i]! > 1 ? [i] : []));
   const dilate = spreads.length > 0 ? site.helper('dilate') : '';
-  const isTurned = numberAttr(node, 'turned') === 1;
+  const isTransposed = numberAttr(node, 'transpose_filter') === 1;
   const options = { strides, padding: around(padding), ...shared };
   return {
     reads: node.inputs,
     write: ([a, b]) => {
       let from = spreads.reduce((text, i) => call(dilate, [text, String(i + 1), String(spread[i])]), a!);
       if (isCut) from = call(`${from}.slice`, [listText(begin), listText(size)]);
-      return call(`${from}.conv${axes}d`, [isTurned ? turned(b!, w.shape, groups) : b!], options);
+      return call(`${from}.conv${axes}d`, [isTransposed ? transposedFilter(b!, w.shape, groups) : b!], options);
     },
   };
 }
 
 /** The text of a filter flipped along its window axes, with the two channel axes of each group exchanged. */
-function turned(text: string, shape: readonly number[], groups: number): string {
+function transposedFilter(text: string, shape: readonly number[], groups: number): string {
   const axes = shape.length - 2;
   const window = shape.slice(0, axes);
   const flipped = call(`${text}.flip`, [listText(window.map((_, i) => i))]);

@@ -131,18 +131,18 @@ function written({ inputs }: Wiring, nodes: Nodes, outputs: readonly Literal[]):
   const gates: Gate[] = [];
   const add = (gate: Gate): number => inputs + gates.push(gate) - 1;
   /** Whether a node is written inverted, because outputs only use its inverse. */
-  const turned = (node: number): boolean => nodes.isGate(node) && inverted[node] === 1 && plain[node] === 0;
+  const writesInverse = (node: number): boolean => nodes.isGate(node) && inverted[node] === 1 && plain[node] === 0;
   for (let node = inputs + 1; node < needed.length; node++) {
     if (!needed[node]) continue;
     const [a, b] = [nodes.a[node]!, nodes.b[node]!];
-    const f = withInverted(nodes.f[node]!, turned(a), turned(b));
-    signal[node] = add([turned(node) ? 15 - f : f, signal[a]!, signal[b]!]);
+    const f = withInverted(nodes.f[node]!, writesInverse(a), writesInverse(b));
+    signal[node] = add([writesInverse(node) ? 15 - f : f, signal[a]!, signal[b]!]);
   }
   const made = new Map<Literal, number>();
   const wire = (literal: Literal): number => {
     const [node, isInverted] = [literal >> 1, (literal & 1) === 1];
     if (node === 0) return add([isInverted ? 15 : 0, 0, 0]);
-    return isInverted === turned(node) ? signal[node]! : add([NOT_A, signal[node]!, signal[node]!]);
+    return isInverted === writesInverse(node) ? signal[node]! : add([NOT_A, signal[node]!, signal[node]!]);
   };
   for (const literal of outputs) if (!made.has(literal)) made.set(literal, wire(literal));
   return { inputs, gates, outputs: outputs.map((literal) => made.get(literal)!) };

@@ -38,7 +38,7 @@ const HALVES: readonly (readonly [shift: number, mask: number])[] = [[16, 0xffff
 
 /** Transposes a matrix of bits. Blocks of 32 x 32 bits are transposed by swapping halves, quarters and so on (Hacker's
  *  Delight, 7-3); then the blocks are rearranged. */
-export function turned(words: Tensor, n: number): Tensor {
+export function transposed(words: Tensor, n: number): Tensor {
   const [rows, width] = words.shape as [number, number];
   const blocks = wordsFor(rows);
   if (blocks * width === 0) return sn.zeros([n, blocks], { dtype: 'int32' });

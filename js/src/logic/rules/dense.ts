@@ -21,10 +21,10 @@ export const shapeOf = (relation: Relation): number[] => relation.domains.map(({
 /** The tensor with an axis for each of these variables, of size 1 where the value lacks it. */
 export function aligned({ labels, tensor }: Value, to: readonly string[]): Tensor {
   const order = to.filter((label) => labels.includes(label)).map((label) => labels.indexOf(label));
-  const turned = order.every((axis, i) => axis === i) ? tensor : sn.transpose(tensor, order);
-  if (labels.length === to.length) return turned;
+  const transposed = order.every((axis, i) => axis === i) ? tensor : sn.transpose(tensor, order);
+  if (labels.length === to.length) return transposed;
   let next = 0;
-  return sn.reshape(turned, to.map((label) => (labels.includes(label) ? turned.shape[next++]! : 1)));
+  return sn.reshape(transposed, to.map((label) => (labels.includes(label) ? transposed.shape[next++]! : 1)));
 }
 
 /** Removes the variables that are not in labels, by "or". */

@@ -27,12 +27,12 @@ export interface WeightedFacts {
 interface Given {
   readonly written: { rows: number[]; values: number[] };
   set: { rows: Int32Array; values: ArrayLike<number> | null } | null;
-  /** kept: the form that solve uses. If that is bits and no rule derives the relation, also pairs, and turned: bits with the
+  /** kept: the form that solve uses. If that is bits and no rule derives the relation, also pairs, and transposed: bits with the
    *  other argument's rows. */
-  tensors: { kept?: Tensor; pairs?: Tensor; turned?: Tensor };
+  tensors: { kept?: Tensor; pairs?: Tensor; transposed?: Tensor };
 }
 
-const FORMS = ['kept', 'pairs', 'turned'] as const;
+const FORMS = ['kept', 'pairs', 'transposed'] as const;
 
 export class GivenFacts {
   readonly #relations: readonly Relation[];
@@ -84,7 +84,7 @@ export class GivenFacts {
 
   /** The tensors of the relations that have facts; makes missing ones. */
   tensors(): FactTensors {
-    const facts = { kept: {} as Tensors, pairs: {} as Tensors, turned: {} as Tensors };
+    const facts = { kept: {} as Tensors, pairs: {} as Tensors, transposed: {} as Tensors };
     for (const relation of this.#relations) {
       const given = this.#given.get(relation)!;
       if (!relation.numbers && Object.keys(given.tensors).length === 0) given.tensors = sn.keep(sn.tidy(() => this.#make(relation, given)));
@@ -102,12 +102,12 @@ export class GivenFacts {
     if (rows.length === 0 && !values?.length && (layout === null || relation.derived)) return {};
     const kept = keptOf(relation, layout, rows, values, ALGEBRAS[this.#semantics].dtype);
     if (layout === null || relation.derived) return { kept };
-    const turned = keptOf(relation, (1 - layout) as Layout, rows, null, 'bool');
+    const transposed = keptOf(relation, (1 - layout) as Layout, rows, null, 'bool');
     // With many facts, joining whole rows of words is faster than a row per fact, so there are no pairs.
     const [size, width] = kept.shape as [number, number];
-    if (rows.length / 2 > 4 * size * Math.max(width, 8)) return { kept, turned };
+    if (rows.length / 2 > 4 * size * Math.max(width, 8)) return { kept, transposed };
     const columns = columnsOf(rows);
-    return { kept, turned, pairs: sn.tensor(columns, { shape: [2, columns.length / 2] }) };
+    return { kept, transposed, pairs: sn.tensor(columns, { shape: [2, columns.length / 2] }) };
   }
 
   #release(given: Given): void {

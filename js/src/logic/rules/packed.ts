@@ -11,7 +11,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import { ALGEBRAS } from './algebras.js';
-import { inverted, joinBits, joinRows, pack, turned, unpack, type Rows } from './bits.js';
+import { inverted, joinBits, joinRows, pack, transposed, unpack, type Rows } from './bits.js';
 import type { Clause, Condition, Relation } from './check.js';
 import { conditionValue, deriveClause, joinValues, project, writeHead, type Read, type Value } from './dense.js';
 import { labelsOf, planClause } from './joins.js';
@@ -26,7 +26,7 @@ export interface FactForms {
   /** The facts as two columns. */
   readonly pairs: Readonly<Record<string, Tensor>>;
   /** Words in the orientation in which the relation is not kept. */
-  readonly turned: Readonly<Record<string, Tensor>>;
+  readonly transposed: Readonly<Record<string, Tensor>>;
 }
 
 /** How a join is done; see InspectedJoin.on. */
@@ -89,7 +89,7 @@ export class Bits {
     const own = this.#words[rows];
     if (own) return own;
     const other = this.#words[1 - rows];
-    const made = other ? turned(other, this.sizes[rows]!) : pack(rows === 0 ? this.#dense! : sn.transpose(this.#dense!));
+    const made = other ? transposed(other, this.sizes[rows]!) : pack(rows === 0 ? this.#dense! : sn.transpose(this.#dense!));
     this.#words[rows] = made;
     return made;
   }
@@ -145,7 +145,7 @@ export class Evaluation {
     if (rows === null || labels.length !== 2 || typeof args[0] !== 'string' || typeof args[1] !== 'string') return dense();
     const sizes = relation.domains.map(({ size }) => size);
     const clean = (words: Tensor, from: Rows): Tensor => (negated ? inverted(words, sizes[1 - from]!) : words);
-    const other = this.#forms.turned[relation.name];
+    const other = this.#forms.transposed[relation.name];
     const words: [Tensor | null, Tensor | null] = [null, null];
     words[rows] = clean(read(relation, atom), rows);
     if (other) words[1 - rows] = clean(other, (1 - rows) as Rows);

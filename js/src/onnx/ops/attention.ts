@@ -82,14 +82,14 @@ const rotaryEmbedding: Op = {
     const isFlat = x!.rank === 3;
     const t = isFlat ? byHeads(x!.t, n.int('num_heads')) : x!.t;
     const size = t.shape[3]!;
-    const turned = n.int('rotary_embedding_dim') || size;
+    const rotarySize = n.int('rotary_embedding_dim') || size;
     const part = (begin: number, count: number): Tensor => sn.slice(t, [0, 0, 0, begin], [-1, -1, -1, count]);
     const angles = (c: Value): Tensor => {
       const rows = places ? sn.take(c.t, places.t, { axis: 0 }) : c.t;
-      return sn.expandDims(sn.slice(rows, [0, 0, 0], [-1, -1, turned / 2]), 1);
+      return sn.expandDims(sn.slice(rows, [0, 0, 0], [-1, -1, rotarySize / 2]), 1);
     };
-    const rotated = sn.rope(part(0, turned), { cos: angles(cosines!), sin: angles(sines!), interleaved: n.flag('interleaved') });
-    const y = turned === size ? rotated : sn.concat([rotated, part(turned, size - turned)], { axis: 3 });
+    const rotated = sn.rope(part(0, rotarySize), { cos: angles(cosines!), sin: angles(sines!), interleaved: n.flag('interleaved') });
+    const y = rotarySize === size ? rotated : sn.concat([rotated, part(rotarySize, size - rotarySize)], { axis: 3 });
     return isFlat ? fromHeads(y) : y;
   },
 };
