@@ -86,12 +86,12 @@ function loopHere(n: Node, plan: Plan, limit: number, first: Value | undefined, 
   return [...carried, ...rounds.map((list) => stacked(list, 0))];
 }
 
-/** Thrown if a loop's body computes its condition, so that the loop may end before its count. */
-class GoesOn extends Error {}
+/** Thrown if a loop's body computes its condition, so that the loop may exit before its count. */
+class EarlyExit extends Error {}
 /** Thrown if a loop can only end by its count, and that exceeds MOST_ROUNDS. */
-class Endless extends Error {}
+class Unbounded extends Error {}
 
-/** Runs a loop of a known count as a scan. Throws GoesOn if the body's condition is not the constant true. */
+/** Runs a loop of a known count as a scan. Throws EarlyExit if the body's condition is not the constant true. */
 function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]): Value[] {
   const types: number[] = [];
   const counts = sn.iota([limit], 0);
@@ -100,7 +100,7 @@ function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]):
       const args = [made(INT64, i), known(BOOL, [], [1]), ...carry.map((t, k) => made(init[k]!.type, t))];
       return inRegion(() => {
         const results = n.call(plan, args);
-        if (results[0]!.host === null || !results[0]!.host[0]) throw new GoesOn();
+        if (results[0]!.host === null || !results[0]!.host[0]) throw new EarlyExit();
         results.slice(1).forEach((value, k) => (types[k] = value.type));
         const tensors = results.slice(1).map((value) => value.t);
         return [tensors.slice(0, init.length), tensors.slice(init.length)];
@@ -128,7 +128,7 @@ function loopAsWhile(n: Node, plan: Plan, limit: Tensor | number, first: Tensor,
     },
     [sn.tensor(0, { dtype: 'int32' }), first, ...init.map((value) => value.t)],
   );
-  if (!ends && typeof limit === 'number' && limit > MOST_ROUNDS) throw new Endless();
+  if (!ends && typeof limit === 'number' && limit > MOST_ROUNDS) throw new Unbounded();
   return last.map((t, i) => made(init[i]!.type, t));
 }
 
@@ -148,10 +148,10 @@ const loop: Op = {
     if (n.machine.isEager || isSequence) throw new Unknown(asked);
     if (known && begins === 1 && limit < Infinity) {
       try {
-        if (limit > MOST_ROUNDS) throw new GoesOn();
+        if (limit > MOST_ROUNDS) throw new EarlyExit();
         return loopAsScan(n, plan, limit, init);
       } catch (cause) {
-        if (!(cause instanceof GoesOn)) throw cause instanceof SinterError ? new Unknown(asked) : cause;
+        if (!(cause instanceof EarlyExit)) throw cause instanceof SinterError ? new Unknown(asked) : cause;
       }
     }
     if (plan.outputs.length > 1 + init.length) throw new Unknown(asked);
@@ -159,7 +159,7 @@ const loop: Op = {
     try {
       return orUnknown(asked, () => loopAsWhile(n, plan, limit === null ? sn.reshape(count!.t, []) : Math.min(limit, 0x7fffffff), first, init));
     } catch (cause) {
-      throw cause instanceof Endless ? n.fail(`more than ${MOST_ROUNDS} rounds`) : cause;
+      throw cause instanceof Unbounded ? n.fail(`more than ${MOST_ROUNDS} rounds`) : cause;
     }
   },
 };
@@ -184,10 +184,10 @@ const scan: Op = {
 
 function scanned(n: Node, plan: Plan, init: readonly Value[], xs: readonly Value[]): Value[] {
   const [axes, ends] = [n.ints('scan_input_axes') ?? [], n.ints('scan_output_axes') ?? []];
-  const [turned, turnedEnds] = [n.ints('scan_input_directions') ?? n.ints('directions') ?? [], n.ints('scan_output_directions') ?? []];
+  const [flippedInputs, flippedOutputs] = [n.ints('scan_input_directions') ?? n.ints('directions') ?? [], n.ints('scan_output_directions') ?? []];
   const slices = xs.map((value, i) => {
     const front = sn.moveaxis(value.t, axisOf(axes[i] ?? 0, value.rank), 0);
-    return turned[i] ? sn.flip(front, 0) : front;
+    return flippedInputs[i] ? sn.flip(front, 0) : front;
   });
   const types: number[] = [];
   const [last, ys] = sn.scan(
@@ -200,7 +200,7 @@ function scanned(n: Node, plan: Plan, init: readonly Value[], xs: readonly Value
     slices,
   );
   const outputs = ys.map((t, i) => {
-    const ordered = turnedEnds[i] ? sn.flip(t, 0) : t;
+    const ordered = flippedOutputs[i] ? sn.flip(t, 0) : t;
     return sn.moveaxis(ordered, 0, axisOf(ends[i] ?? 0, t.ndim));
   });
   return [...last, ...outputs].map((t, i) => made(types[i]!, t));
