@@ -2,7 +2,7 @@
 // the length of the call; a bare number becomes a scalar without a dtype of its own, which takes that of the operand it
 // meets.
 
-import { carry, isElsewhere, tracingFor } from './device.js';
+import { copyToDevice, isTracingForDevice, tracingFor } from './device.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { Tensor as TensorClass, wrap, type NestedArray } from './tensor.js';
@@ -14,28 +14,28 @@ import { runtime, type Runtime } from './runtime/runtime.js';
 /** Any argument that an op takes as a tensor: a tensor, a number or boolean, nested arrays of these, or a typed array. */
 export type TensorLike = Tensor | NestedArray | NumericArray;
 
-/** The core's address of an argument, which the caller gives back by leave(). That of a tensor is only borrowed. */
-function enter(rt: Runtime, x: TensorLike, op: string): number {
+/** The core's address of an argument, which the caller gives back by releaseAddress(). That of a tensor is only borrowed. */
+function acquireAddress(rt: Runtime, x: TensorLike, op: string): number {
   if (x instanceof TensorClass) return x.use(op);
   if (typeof x === 'number') return rt.check(rt.exports.sinter_scalar(x));
   const { address } = upload(rt, op, x);
-  if (!isElsewhere()) return address;
-  const there = carry(address, 'webgpu');
+  if (!isTracingForDevice()) return address;
+  const there = copyToDevice(address, 'webgpu');
   rt.exports.sinter_release(address);
   return there;
 }
 
-/** Releases the temporary tensor that enter made, if it made one. */
-function leave(rt: Runtime, x: TensorLike, address: number): void {
+/** Releases the temporary tensor that acquireAddress made, if it made one. */
+function releaseAddress(rt: Runtime, x: TensorLike, address: number): void {
   if (!(x instanceof TensorClass)) rt.exports.sinter_release(address);
 }
 
 /** An elementwise op with one input, by its number in the interface to wasm. */
 export function unary(op: number, name: string, x: TensorLike): Tensor {
   const rt = runtime();
-  const a = enter(rt, x, name);
+  const a = acquireAddress(rt, x, name);
   const result = rt.exports.sinter_unary(op, a);
-  leave(rt, x, a);
+  releaseAddress(rt, x, a);
   return wrap(result);
 }
 
@@ -86,10 +86,10 @@ export function withTensors(
   others: readonly (TensorLike | null | undefined)[] = [],
 ): Tensor {
   const rt = runtime();
-  if (!isElsewhere() && rt.device?.has([...list, ...others])) return tracingFor('webgpu', () => withTensors(name, list, f, others));
+  if (!isTracingForDevice() && rt.device?.has([...list, ...others])) return tracingFor('webgpu', () => withTensors(name, list, f, others));
   const made: number[] = [];
   const addressOf = (x: TensorLike): number => {
-    const address = enter(rt, x, name);
+    const address = acquireAddress(rt, x, name);
     if (!(x instanceof TensorClass)) made.push(address);
     return address;
   };
@@ -122,6 +122,6 @@ export function asTensor(x: TensorLike, op: string, dtype?: DType): Tensor {
   const rt = runtime();
   const { address, meta } = upload(rt, op, x, dtype && { dtype });
   const made = wrap(address, meta);
-  rt.device?.loose.add(made);
+  rt.device?.uncommitted.add(made);
   return made;
 }

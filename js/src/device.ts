@@ -45,8 +45,8 @@ export interface Device {
   readonly name: DeviceName;
   /** @internal Asks for the device, again if it was lost; rejects if there is none. */
   open(): Promise<void>;
-  /** @internal How often it was opened. Values from before the last time are lost. */
-  readonly times: number;
+  /** @internal Changes whenever it is opened. Values of an earlier generation are lost. */
+  readonly generation: number;
   /** @internal Whether another one was made with the same options. */
   equals(other: Device): boolean;
   /** @internal The wasm module that has a backend for it beside the CPU's. */
@@ -60,12 +60,12 @@ export interface Device {
   /** @internal The first bytes of a buffer once all that was submitted is done. what: the value's name in errors. */
   read(buffer: number, bytes: number, what: string): Promise<ArrayBuffer>;
   /** @internal Tensors made of arguments that were none, such as numbers: they go where the other operands are. */
-  readonly loose: WeakSet<Tensor>;
-  /** @internal Whether an op's tensors are on this device: all but loose ones, and at least one. */
+  readonly uncommitted: WeakSet<Tensor>;
+  /** @internal Whether an op's tensors are on this device: all but uncommitted ones, and at least one. */
   has(list: readonly unknown[]): boolean;
   /** @internal Tells it that a tensor of the CPU is read synchronously, which values on the device cannot be: an
    *  undecided choice whose result it is keeps the CPU. */
-  readAtOnce(t: Tensor): void;
+  noteSyncRead(t: Tensor): void;
   /** @internal Why it was lost, or ''. */
   readonly lost: string;
   /** @internal Bytes of its buffers, free ones included. */
@@ -133,9 +133,9 @@ export function checkNotLost(op: string, tensors: readonly Tensor[]): void {
   throw new WorkerError(op, `the device was lost${which && `, and with it ${which}`}: ${device.lost}`, { hint: 'await sn.init() asks for the device again' });
 }
 
-/** How often the device was opened. Programs for it are of use only while this stays: the copies of what they captured
- *  are lost with the device. */
-export const deviceTimes = (): number => runtime().device?.times ?? 0;
+/** The generation of the device. Programs for it are of use only while this stays: the copies of what they captured are
+ *  lost with the device. */
+export const deviceGeneration = (): number => runtime().device?.generation ?? 0;
 
 /** The device of the tensor at this address. */
 export const deviceOf = (address: number): DeviceName =>
@@ -143,21 +143,21 @@ export const deviceOf = (address: number): DeviceName =>
 
 /** While a function is traced for a device: addresses of captured tensors of the CPU -> those of their copies on the
  *  device. Null otherwise. */
-let brought: Map<number, number> | null = null;
+let copies: Map<number, number> | null = null;
 
 /** The address that the function under trace uses for a tensor: that of its copy on the device if one is traced for. */
-export function here(address: number): number {
-  if (!brought || deviceOf(address) !== 'cpu') return address;
-  let there = brought.get(address);
-  if (there === undefined) brought.set(address, (there = carry(address, 'webgpu')));
+export function addressForTrace(address: number): number {
+  if (!copies || deviceOf(address) !== 'cpu') return address;
+  let there = copies.get(address);
+  if (there === undefined) copies.set(address, (there = copyToDevice(address, 'webgpu')));
   return there;
 }
 
-/** Whether a function is traced for a device, so that addresses have to go through here(). */
-export const isElsewhere = (): boolean => brought !== null;
+/** Whether a function is traced for a device, so that addresses have to go through addressForTrace(). */
+export const isTracingForDevice = (): boolean => copies !== null;
 
 /** Copies a tensor's value to a device. Returns the address of the copy, a reference that the caller owns. */
-export function carry(address: number, device: DeviceName): number {
+export function copyToDevice(address: number, device: DeviceName): number {
   const rt = runtime();
   return rt.check(rt.exports.sinter_gpu_copy(address, numberOf(device)));
 }
@@ -166,27 +166,27 @@ export function carry(address: number, device: DeviceName): number {
 export function tracingFor<T>(device: DeviceName, f: () => T): T {
   if (device === 'cpu') return f();
   const { exports } = runtime();
-  const outer = brought;
+  const outer = copies;
   const before = exports.sinter_gpu_enter(numberOf(device));
-  const own = (brought = new Map<number, number>());
+  const own = (copies = new Map<number, number>());
   try {
     return f();
   } finally {
-    brought = outer;
+    copies = outer;
     exports.sinter_gpu_enter(before);
     for (const copy of own.values()) exports.sinter_release(copy);
   }
 }
 
 /** Runs f with the addresses of the tensors on this device; copies of those that lie elsewhere last as long as f runs. */
-export function withAll<T>(op: string, device: DeviceName, tensors: readonly Tensor[], f: (addresses: number[]) => T): T {
+export function withAddressesOn<T>(op: string, device: DeviceName, tensors: readonly Tensor[], f: (addresses: number[]) => T): T {
   const own: number[] = [];
   try {
     return f(
       tensors.map((t) => {
         const address = t.use(op);
         if (device === 'cpu' || deviceOf(address) === device) return address;
-        own.push(carry(address, device));
+        own.push(copyToDevice(address, device));
         return own.at(-1)!;
       }),
     );

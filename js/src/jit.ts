@@ -8,7 +8,7 @@
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
 import { debugLevel } from './debug.js';
-import { checkDevice, checkNotLost, deviceTimes, tracingFor, type Choice } from './device.js';
+import { checkDevice, checkNotLost, deviceGeneration, tracingFor, type Choice } from './device.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
@@ -257,9 +257,9 @@ export function compiledFunction<A extends readonly unknown[], R>(
 
   /** Forgets programs made for a device that was lost since; they are compiled again. */
   const forgetLost = (): void => {
-    if ((options.device ?? 'cpu') === 'cpu' || madeAt === deviceTimes()) return;
+    if ((options.device ?? 'cpu') === 'cpu' || madeAt === deviceGeneration()) return;
     forget();
-    madeAt = deviceTimes();
+    madeAt = deviceGeneration();
   };
 
   const callOf = ({ tensors, shape }: Flat): Call => ({ structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) });

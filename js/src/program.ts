@@ -4,7 +4,7 @@ import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
-import { carry, checkNotLost, tracingFor, withAll, type DeviceName } from './device.js';
+import { copyToDevice, checkNotLost, tracingFor, withAddressesOn, type DeviceName } from './device.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import type { Precision } from './precision.js';
@@ -24,7 +24,7 @@ export function placeholder({ dtype, shape, key }: Meta): Tensor {
 }
 
 /** A copy of a tensor, in memory of its own, on a device. */
-export const copyOf = (t: Tensor, device: DeviceName): Tensor => wrap(carry(t.use('copy'), device), t.meta);
+export const copyOf = (t: Tensor, device: DeviceName): Tensor => wrap(copyToDevice(t.use('copy'), device), t.meta);
 
 /** How one program is compiled, where it differs from setPass and init. */
 export interface CompileOptions {
@@ -238,7 +238,7 @@ export class Program {
   run(inputs: readonly Tensor[]): Tensor[] {
     if (this.#device !== 'cpu') {
       checkNotLost('jit', inputs);
-      return withAll('jit', this.#device, inputs, (addresses) => this.#runOn(addresses));
+      return withAddressesOn('jit', this.#device, inputs, (addresses) => this.#runOn(addresses));
     }
     const rt = runtime();
     const at = rt.scratch(inputs.length + this.#outputs.length + 1);

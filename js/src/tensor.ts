@@ -7,7 +7,7 @@
 
 import { sizeOf } from './axes.js';
 import { isLooking, noteCall } from './calls.js';
-import { carry, checkDevice, checkNotLost, deviceOf, here, isElsewhere, type DeviceName } from './device.js';
+import { copyToDevice, checkDevice, checkNotLost, deviceOf, addressForTrace, isTracingForDevice, type DeviceName } from './device.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, dtypeNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
 import { noticePressure, relievePressure, withRelief } from './pressure.js';
@@ -75,7 +75,7 @@ export class Tensor {
   use(op: string): number {
     if (this.address === 0) throw this.#goneError(op);
     if (replaced !== null && replaced.has(this)) throw replacedError(op);
-    return isElsewhere() ? here(this.address) : this.address;
+    return isTracingForDevice() ? addressForTrace(this.address) : this.address;
   }
 
   /** @internal Makes the garbage collector its owner. */
@@ -202,7 +202,7 @@ export class Tensor {
       rt.exports.sinter_retain(address);
       return wrap(address, this.#meta);
     }
-    if (where === 'webgpu') return wrap(carry(address, where), this.#meta);
+    if (where === 'webgpu') return wrap(copyToDevice(address, where), this.#meta);
     if (device !== where) checkNotLost('to', [this]);
     return this.data().then((data) => fromElements(data, this.meta));
   }
@@ -214,7 +214,7 @@ export class Tensor {
 
   /** The elements at its address, which read() gave, synchronously. */
   #atOnce(address: number): TensorData {
-    runtime().device?.readAtOnce(this);
+    runtime().device?.noteSyncRead(this);
     return copySync(address, this.meta);
   }
 

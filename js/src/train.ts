@@ -4,7 +4,7 @@
 import { checkFunction, checkInteger, isPlainObject } from './check.js';
 import { cond, scan } from './control.js';
 import { accumulatorOf, isFloat } from './dtype.js';
-import { carry, checkDevice, deviceOf, type DeviceName } from './device.js';
+import { copyToDevice, checkDevice, deviceOf, type DeviceName } from './device.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, zeros } from './functions.gen.js';
 import { valueAndGrad } from './grad.js';
@@ -108,7 +108,7 @@ type RestOf<L extends AnyLoss> = L extends (params: never, ...rest: infer R) => 
 function copy(t: Tensor, device: DeviceName): Tensor {
   const address = t.use('trainStep.init');
   if (device === deviceOf(address)) return wrap(runtime().exports.sinter_copy(address), t.meta);
-  return wrap(carry(address, device), t.meta);
+  return wrap(copyToDevice(address, device), t.meta);
 }
 
 /** What is computed from a loss for one batch: its value, gradients, next state and aux. */

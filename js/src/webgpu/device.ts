@@ -56,8 +56,8 @@ export class GraphicsDevice implements Device {
   #parts: Parts | null = null;
   /** Why the core's last call was refused. */
   #why = '';
-  times = 0;
-  readonly loose = new WeakSet<Tensor>();
+  generation = 0;
+  readonly uncommitted = new WeakSet<Tensor>();
   readonly #choices: ChoiceInfo[] = [];
   readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
   /** Outputs of programs whose device is not chosen yet. */
@@ -180,11 +180,11 @@ export class GraphicsDevice implements Device {
   }
 
   has(list: readonly unknown[]): boolean {
-    const tied = list.filter((x): x is Tensor => x instanceof Tensor && !this.loose.has(x));
+    const tied = list.filter((x): x is Tensor => x instanceof Tensor && !this.uncommitted.has(x));
     return tied.length > 0 && tied.every((t) => !t.isDisposed && t.device === this.name);
   }
 
-  readAtOnce(t: Tensor): void {
+  noteSyncRead(t: Tensor): void {
     this.#undecided.get(t)?.stay();
   }
 
