@@ -9,7 +9,7 @@ import { concat, flip, reshape, stack } from './functions.gen.js';
 import { part } from './indexing.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorNames } from './pytree.js';
-import { enter, sameTree, sameTypes, typed, type Entered, type Returned, type SlicesOf } from './regions.js';
+import { flattenWithNumbers, sameTree, sameTypes, typed, type FlatWithNumbers, type Returned, type SlicesOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -30,7 +30,7 @@ function interleave(a: Tensor, b: Tensor, axis: number): Tensor {
   return a.shape[axis] === n ? even : concat([even, part(a, axis, n, 1)], { axis });
 }
 
-function sizeAlong(op: string, xs: Entered, axis: number): number {
+function sizeAlong(op: string, xs: FlatWithNumbers, axis: number): number {
   const names = tensorNames(xs.shape, (path) => `xs${path}`);
   const sizes = xs.tensors.map((t) => t.shape[resolveAxis(op, axis, t.shape)]!);
   const k = sizes.findIndex((n) => n !== sizes[0]);
@@ -53,18 +53,18 @@ export function associativeScan<X>(
   checkFunction(op, f, 'associativeScan((a, b) => a.add(b), xs)');
   const { axis = 0, reverse = false } = readOptions(op, options, OPTIONS);
   return tidyTraced(() => {
-    const given = enter(op, xs, true);
+    const given = flattenWithNumbers(op, xs, true);
     sizeAlong(op, given, axis);
     const axes = given.tensors.map((t) => resolveAxis(op, axis, t.shape));
     const size = ([t]: readonly Tensor[]): number => t!.shape[axes[0]!]!;
     const parts = (list: readonly Tensor[], begin: number, count: number, stride?: number): Tensor[] =>
       list.map((t, i) => part(t, axes[i]!, begin, count, stride));
-    const turned = (list: readonly Tensor[]): Tensor[] => (reverse ? list.map((t, i) => flip(t, { axis: axes[i]! })) : [...list]);
+    const inOrder = (list: readonly Tensor[]): Tensor[] => (reverse ? list.map((t, i) => flip(t, { axis: axes[i]! })) : [...list]);
     const combine = (a: readonly Tensor[], b: readonly Tensor[]): Tensor[] => {
       const tree = (list: readonly Tensor[]): SlicesOf<X> => rebuild(given.shape, list) as SlicesOf<X>;
       const result = f(tree(a), tree(b));
       refusePromise(op, result, 'f must be synchronous');
-      const made = enter(op, result);
+      const made = flattenWithNumbers(op, result);
       sameTree(op, 'xs', given.shape, 'the function returned', made.shape);
       const wanted = a.map((t) => t.meta);
       const tensors = typed(made, wanted);
@@ -82,6 +82,6 @@ export function associativeScan<X>(
       const even = n === 2 ? first : combine(before, rest).map((t, i) => concat([first[i]!, t], { axis: axes[i]! }));
       return even.map((t, i) => interleave(t, odd[i]!, axes[i]!));
     };
-    return rebuild(given.shape, turned(prefixes(turned(given.tensors)))) as SlicesOf<X>;
+    return rebuild(given.shape, inOrder(prefixes(inOrder(given.tensors)))) as SlicesOf<X>;
   });
 }

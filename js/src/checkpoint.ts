@@ -5,7 +5,7 @@ import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
 import { rebuild } from './pytree.js';
-import { control, enter, returned, traceCall, typed, type Entered, type TensorsOf } from './regions.js';
+import { control, flattenWithNumbers, returned, traceCall, typed, type FlatWithNumbers, type TensorsOf } from './regions.js';
 import { runtime } from './runtime/runtime.js';
 import { tidyTraced } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
@@ -46,7 +46,7 @@ function keptBy(op: string, policy: Policy): { products: boolean; kept: number[]
 }
 
 /** Records f of the operands as one checkpoint node; returns f's result. */
-export function whole(op: string, f: (...list: unknown[]) => unknown, operands: Entered, policy: Policy = 'nothing'): unknown {
+export function whole(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers, policy: Policy = 'nothing'): unknown {
   const { products, kept } = keptBy(op, policy);
   const { inputs, given, made } = traceCall(op, operands, f, true);
   const outputs = typed(made);
@@ -57,8 +57,8 @@ export function whole(op: string, f: (...list: unknown[]) => unknown, operands: 
 }
 
 /** Calls f directly, for calls outside of a trace, which no derivative can go through. */
-export function atOnce(op: string, f: (...list: unknown[]) => unknown, operands: Entered): unknown {
-  const made = enter(op, returned(op, f(...(rebuild(operands.shape, operands.tensors) as unknown[]))));
+export function atOnce(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers): unknown {
+  const made = flattenWithNumbers(op, returned(op, f(...(rebuild(operands.shape, operands.tensors) as unknown[]))));
   return rebuild(made.shape, typed(made));
 }
 
@@ -77,7 +77,7 @@ export function checkpoint<A extends readonly unknown[], R>(
   const call = f as unknown as (...list: unknown[]) => unknown;
   return derivedFrom(f, (...args: A) =>
     tidyTraced(() => {
-      const operands = enter('checkpoint', args);
+      const operands = flattenWithNumbers('checkpoint', args);
       return (isTracing() ? whole('checkpoint', call, operands, policy) : atOnce('checkpoint', call, operands)) as TensorsOf<R>;
     }),
   );

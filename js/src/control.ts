@@ -10,7 +10,7 @@ import { placeholder } from './program.js';
 import { rebuild, tensorNames, type TreeShape } from './pytree.js';
 import {
   control,
-  enter,
+  flattenWithNumbers,
   returned,
   sameTree,
   sameTypes,
@@ -19,7 +19,7 @@ import {
   traceCall,
   traceLoop,
   typed,
-  type Entered,
+  type FlatWithNumbers,
   type Returned,
   type SlicesOf,
   type TensorsOf,
@@ -56,7 +56,7 @@ export interface Tree {
 export const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tensors);
 
 /** The number of rounds. All stacks of xs, and the option length, have to agree on it. */
-function lengthOf(op: string, xs: Entered, given: number | undefined): number {
+function lengthOf(op: string, xs: FlatWithNumbers, given: number | undefined): number {
   const names = tensorNames(xs.shape, (path) => `xs${path}`);
   let [length, from] = [given, `option length is ${given}`];
   xs.tensors.forEach((t, i) => {
@@ -77,14 +77,14 @@ function pairOf(op: string, result: unknown): readonly [unknown, unknown] {
 }
 
 /** Records a scan of the core over the slices of xs. Returns the last carry, and the ys stacked. */
-function rounds(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean): [Tree, Tree] {
+function rounds(op: string, f: Body, init: FlatWithNumbers, xs: FlatWithNumbers, length: number, reverse: boolean): [Tree, Tree] {
   const metas = sliceMetas(xs);
   let slices: Tensor[] = [];
   const { body, inputs, start, made } = traceLoop(op, init, (carry) => {
     slices = metas.map(placeholder);
     const result = trace(op, [...init.bound, ...xs.bound], () => f(rebuild(init.shape, carry), rebuild(xs.shape, slices)));
     const [next, y] = pairOf(op, result);
-    return { carry: enter(op, next), y: enter(op, y) };
+    return { carry: flattenWithNumbers(op, next), y: flattenWithNumbers(op, y) };
   });
   const outputs = [...made, ...typed(body.y)];
   const n = inputs.length;
@@ -107,15 +107,15 @@ function rounds(op: string, f: Body, init: Entered, xs: Entered, length: number,
 const several =
   (op: string, f: Body, n: number, reverse: boolean): Body =>
   (first, xs) => {
-    const stacks = enter(op, xs);
-    const ys: Entered[] = [];
+    const stacks = flattenWithNumbers(op, xs);
+    const ys: FlatWithNumbers[] = [];
     let carry = first;
     for (let k = 0; k < n; k++) {
       const i = reverse ? n - 1 - k : k;
       const x = rebuild(stacks.shape, stacks.tensors.map((t) => take(t, i)));
       const [next, y] = pairOf(op, f(carry, x));
-      carry = treeOf(enter(op, next));
-      ys[i] = enter(op, y);
+      carry = treeOf(flattenWithNumbers(op, next));
+      ys[i] = flattenWithNumbers(op, y);
       sameTree(op, 'y', ys[i]!.shape, 'in another round', ys[reverse ? n - 1 : 0]!.shape);
     }
     const made = ys.map((y) => typed(y));
@@ -123,22 +123,22 @@ const several =
   };
 
 /** count slices of each stack, from begin on. */
-const part = (xs: Entered, begin: number, count: number): Entered => ({
+const part = (xs: FlatWithNumbers, begin: number, count: number): FlatWithNumbers => ({
   ...xs,
   tensors: xs.tensors.map((t) => slice(t, t.shape.map((_, i) => (i ? 0 : begin)), t.shape.map((_, i) => (i ? -1 : count)))),
 });
 
 /** A loop over the slices of xs, length of them. Returns the last carry, and the ys stacked. */
-export type Loop = (init: Entered, xs: Entered, length: number) => [Tree, Tree];
+export type Loop = (init: FlatWithNumbers, xs: FlatWithNumbers, length: number) => [Tree, Tree];
 
 /** A loop whose body does n rounds at a time. The first length % n rounds, which fill no such part, are done by rest. */
-function inParts(op: string, init: Entered, xs: Entered, length: number, reverse: boolean, n: number, rest: Loop, body: Body): [Tree, Tree] {
+function inParts(op: string, init: FlatWithNumbers, xs: FlatWithNumbers, length: number, reverse: boolean, n: number, rest: Loop, body: Body): [Tree, Tree] {
   const few = length % n;
   const many = length - few;
   const first = few > 0 ? rest(init, part(xs, reverse ? many : 0, few), few) : null;
   const others = part(xs, reverse ? 0 : few, many);
   others.tensors = others.tensors.map((t) => reshape(t, [many / n, n, ...t.shape.slice(1)]));
-  const carry = first ? enter(op, treeOf(first[0])) : init;
+  const carry = first ? flattenWithNumbers(op, treeOf(first[0])) : init;
   const [last, ys] = rounds(op, body, carry, others, many / n, reverse);
   const flat = ys.tensors.map((t) => reshape(t, [many, ...t.shape.slice(2)]));
   const joined = first ? flat.map((t, i) => concat(reverse ? [t, first[1].tensors[i]!] : [first[1].tensors[i]!, t])) : flat;
@@ -146,7 +146,7 @@ function inParts(op: string, init: Entered, xs: Entered, length: number, reverse
 }
 
 /** A scan whose body does n rounds at a time; the first length % n rounds are done one by one. */
-function unrolled(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean, n: number): [Tree, Tree] {
+function unrolled(op: string, f: Body, init: FlatWithNumbers, xs: FlatWithNumbers, length: number, reverse: boolean, n: number): [Tree, Tree] {
   const plain: Loop = (from, slices, count) => rounds(op, f, from, slices, count, reverse);
   if (n === 1 || length < n) return plain(init, xs, length);
   return inParts(op, init, xs, length, reverse, n, plain, several(op, f, n, reverse));
@@ -162,8 +162,8 @@ function partLength(op: string, given: unknown, length: number): number {
 /** A loop of parts as option checkpoint says, each recorded as a checkpoint: derivatives compute its values again. */
 export function loopOfParts(
   op: string,
-  init: Entered,
-  xs: Entered,
+  init: FlatWithNumbers,
+  xs: FlatWithNumbers,
   length: number,
   reverse: boolean,
   checkpoint: ScanOptions['checkpoint'],
@@ -171,8 +171,8 @@ export function loopOfParts(
 ): [Tree, Tree] {
   const n = checkpoint === undefined ? length : partLength(op, checkpoint, length);
   if (n >= length) return loop(init, xs, length);
-  const body = (carry: unknown, slices: unknown): unknown => loop(enter(op, carry), enter(op, slices), n).map(treeOf);
-  return inParts(op, init, xs, length, reverse, n, loop, (carry, slices) => whole(op, body, enter(op, [carry, slices])));
+  const body = (carry: unknown, slices: unknown): unknown => loop(flattenWithNumbers(op, carry), flattenWithNumbers(op, slices), n).map(treeOf);
+  return inParts(op, init, xs, length, reverse, n, loop, (carry, slices) => whole(op, body, flattenWithNumbers(op, [carry, slices])));
 }
 
 /**
@@ -191,10 +191,10 @@ export function scan<C, X, Y>(
   const { length, reverse = false, unroll = 1, checkpoint } = readOptions('scan', options, SCAN);
   checkInteger('scan', 'unroll', unroll, 1);
   return tidyTraced(() => {
-    const stacks = enter('scan', xs, true);
+    const stacks = flattenWithNumbers('scan', xs, true);
     const n = lengthOf('scan', stacks, length);
     const loop: Loop = (from, slices, count) => unrolled('scan', f as unknown as Body, from, slices, count, reverse, unroll);
-    const made = loopOfParts('scan', enter('scan', init), stacks, n, reverse, checkpoint, loop);
+    const made = loopOfParts('scan', flattenWithNumbers('scan', init), stacks, n, reverse, checkpoint, loop);
     return made.map(treeOf) as [TensorsOf<C>, TensorsOf<Y>];
   });
 }
@@ -203,10 +203,10 @@ export function scan<C, X, Y>(
 export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
   checkFunction('map', f, 'map((x) => y, xs)');
   return tidyTraced(() => {
-    const stacks = enter('map', xs, true);
+    const stacks = flattenWithNumbers('map', xs, true);
     const n = lengthOf('map', stacks, undefined);
     const body: Body = (_, x) => [null, returned('map', f(x as SlicesOf<X>))];
-    return treeOf(rounds('map', body, enter('map', null), stacks, n, false)[1]) as TensorsOf<Y>;
+    return treeOf(rounds('map', body, flattenWithNumbers('map', null), stacks, n, false)[1]) as TensorsOf<Y>;
   });
 }
 
@@ -228,11 +228,11 @@ function checkScalar(op: string, what: string, t: Tensor, dtype: 'bool' | 'int32
 type Round = (carry: unknown) => unknown;
 
 function loop(op: string, test: Round, body: Round, given: unknown): unknown {
-  const init = enter(op, given);
+  const init = flattenWithNumbers(op, given);
   if (init.tensors.length === 0) throw new SinterError('argument', op, 'there is no tensor in the carry');
   const traceOn = (f: Round, carry: readonly Tensor[]): unknown =>
     trace(op, init.bound, () => f(rebuild(init.shape, carry)));
-  const { inputs, start, made } = traceLoop(op, init, (carry) => ({ carry: enter(op, traceOn(body, carry)) }));
+  const { inputs, start, made } = traceLoop(op, init, (carry) => ({ carry: flattenWithNumbers(op, traceOn(body, carry)) }));
   const tested = inputs.map((t) => placeholder(t.meta));
   const holds = single(op, 'what the test returned', traceOn(test, tested));
   checkScalar(op, 'what the test returned', holds, 'bool');
@@ -273,7 +273,7 @@ export function foriLoop<C>(
       const count = checkInteger(op, 'hi', hi) - checkInteger(op, 'lo', lo);
       const numbers = arange(lo, lo + Math.max(count, 0), 1, { dtype: 'int32' });
       const f: Body = (carry, i) => [returned(op, body(i as Tensor, carry as TensorsOf<C>)), null];
-      return treeOf(rounds(op, f, enter(op, init), enter(op, numbers), numbers.size, false)[0]) as TensorsOf<C>;
+      return treeOf(rounds(op, f, flattenWithNumbers(op, init), flattenWithNumbers(op, numbers), numbers.size, false)[0]) as TensorsOf<C>;
     }
     const [from, to] = [lo, hi].map((bound, k) => {
       const name = k ? 'hi' : 'lo';
@@ -292,7 +292,7 @@ type Branch = (...operands: unknown[]) => unknown;
 
 /** Records a condition of the core with two branches over the operands. Their results must agree in structure, dtypes
  *  and shapes; a bare number takes the dtype of the other branch's tensor. */
-function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: Entered): unknown {
+function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: FlatWithNumbers): unknown {
   const [first, second] = branches.map((branch) => traceCall(op, operands, branch, true)) as [TracedCall, TracedCall];
   const given = first.given;
   const [a, b] = [first.made, second.made];
@@ -323,7 +323,7 @@ export function cond<A extends readonly unknown[], R>(
   return tidyTraced(() => {
     const condition = single('cond', 'the condition', pred);
     checkScalar('cond', 'the condition', condition, 'bool');
-    return choose('cond', condition, [onTrue as Branch, onFalse as Branch], enter('cond', operands)) as TensorsOf<R>;
+    return choose('cond', condition, [onTrue as Branch, onFalse as Branch], flattenWithNumbers('cond', operands)) as TensorsOf<R>;
   });
 }
 
@@ -343,18 +343,18 @@ export function switchCase<A extends readonly unknown[], R>(
     checkScalar(op, 'index', at, 'int32');
     /** Chooses among branches first to end - 1, by halves. Only the outermost condition has operands (given); those
      *  within its branches capture them. */
-    const among = (first: number, end: number, given?: Entered): Branch => {
+    const among = (first: number, end: number, given?: FlatWithNumbers): Branch => {
       if (end - first === 1) return branches[first] as Branch;
       const middle = (first + end) >> 1;
       const halves = [among(first, middle), among(middle, end)];
       return (...list) => {
         const parts = given ? halves : halves.map((half) => () => half(...list));
-        return choose(op, less(at, middle), parts, given ?? enter(op, []));
+        return choose(op, less(at, middle), parts, given ?? flattenWithNumbers(op, []));
       };
     };
-    const given = enter(op, operands);
+    const given = flattenWithNumbers(op, operands);
     const result = trace(op, given.bound, () => among(0, branches.length, given)(...(treeOf(given) as unknown[])));
-    const made = enter(op, result);
+    const made = flattenWithNumbers(op, result);
     return rebuild(made.shape, typed(made)) as TensorsOf<R>;
   });
 }

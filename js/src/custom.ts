@@ -12,7 +12,7 @@ import { derivedFrom } from './origin.js';
 import { spread } from './prefix.js';
 import { placeholder } from './program.js';
 import { argumentName, rebuild, resultName, tensorNames } from './pytree.js';
-import { control, enter, sameTree, sameTypes, standIns, trace, traceCall, typed, type Entered, type TensorsOf } from './regions.js';
+import { control, flattenWithNumbers, sameTree, sameTypes, standIns, trace, traceCall, typed, type FlatWithNumbers, type TensorsOf } from './regions.js';
 import { tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { isTracing } from './trace.js';
@@ -50,8 +50,8 @@ function pairOf(op: string, what: string, result: unknown, wanted: string): read
 }
 
 /** Refuses a rule whose result differs from the function's in structure, dtypes or shapes. */
-function checkSame(op: string, what: string, y: Entered, value: unknown): void {
-  const again = enter(op, value);
+function checkSame(op: string, what: string, y: FlatWithNumbers, value: unknown): void {
+  const again = flattenWithNumbers(op, value);
   const metas = typed(y).map((t) => t.meta);
   sameTree(op, 'result', y.shape, `${what} returned`, again.shape);
   sameTypes(op, 'result', y.shape, metas, `${what} returned`, typed(again, metas));
@@ -59,7 +59,7 @@ function checkSame(op: string, what: string, y: Entered, value: unknown): void {
 
 /** The derivatives that a rule returned, one for each float in the tree `of`; bare numbers there have none. value may
  *  end early: null in the place of a container means zeros for all in it. */
-function derivatives(op: string, what: string, of: Entered, nameOf: Parameters<typeof tensorNames>[1], value: unknown): Tensor[] {
+function derivatives(op: string, what: string, of: FlatWithNumbers, nameOf: Parameters<typeof tensorNames>[1], value: unknown): Tensor[] {
   const isNone = (part: unknown): boolean => part === null || part === undefined;
   const names = tensorNames(of.shape, nameOf);
   return spread(op, `the ${what}`, of.shape, value, isNone).flatMap((part, i) => {
@@ -76,7 +76,7 @@ const placeholders = (leaves: readonly Tensor[]): (Tensor | null)[] => leaves.ma
 
 const tensorsOf = (leaves: readonly (Tensor | null)[]): Tensor[] => leaves.filter((t) => t !== null);
 
-function traceVjp(op: string, rule: CustomVjpRule<never, unknown, unknown>, args: Entered, y: Entered): Traced {
+function traceVjp(op: string, rule: CustomVjpRule<never, unknown, unknown>, args: FlatWithNumbers, y: FlatWithNumbers): Traced {
   const { inputs, list } = standIns(args);
   const cotangents = placeholders(typed(y));
   const made = trace(op, args.bound, () => {
@@ -88,7 +88,7 @@ function traceVjp(op: string, rule: CustomVjpRule<never, unknown, unknown>, args
   return { inputs, given: tensorsOf(cotangents), made: made as Tensor[] };
 }
 
-function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: Entered, y: Entered): Traced {
+function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: FlatWithNumbers, y: FlatWithNumbers): Traced {
   const { inputs, given, list } = standIns(args);
   const tangents = placeholders(given);
   let next = 0;
@@ -103,7 +103,7 @@ function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: Entered
 }
 
 /** Records f with its rule as one node; returns f's result. */
-function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRule: (y: Entered) => Traced): unknown {
+function recorded(op: string, f: Call, args: FlatWithNumbers, reverse: boolean, traceRule: (y: FlatWithNumbers) => Traced): unknown {
   const { inputs, given, made } = traceCall(op, args, f);
   const outputs = typed(made);
   if (outputs.length === 0) return rebuild(made.shape, []);
@@ -117,10 +117,10 @@ function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRul
  *  with the rule again. */
 const MOST_WITHIN = 20;
 
-function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Entered, y: Entered) => Traced): Call {
+function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: FlatWithNumbers, y: FlatWithNumbers) => Traced): Call {
   const call = f as Call;
   let within = 0;
-  const bounded = (args: Entered, y: Entered): Traced => {
+  const bounded = (args: FlatWithNumbers, y: FlatWithNumbers): Traced => {
     if (within === MOST_WITHIN)
       throw new SinterError('argument', op, 'the rule calls the function that it is the rule of, without an end', { hint: 'call the function that was given a rule, not the one that has it' });
     within++;
@@ -132,7 +132,7 @@ function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Ente
   };
   return (...list) =>
     tidyTraced(() => {
-      const args = enter(op, list);
+      const args = flattenWithNumbers(op, list);
       return isTracing() ? recorded(op, call, args, reverse, (y) => bounded(args, y)) : atOnce(op, call, args);
     });
 }

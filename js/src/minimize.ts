@@ -13,7 +13,7 @@ import { valueAndGrad } from './grad.js';
 import { hessian, jacobian } from './jacobian.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorsWithin } from './pytree.js';
-import { enter, typed, type TensorsOf } from './regions.js';
+import { flattenWithNumbers, typed, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
@@ -217,7 +217,7 @@ export function minimize<X>(f: (x: TensorsOf<X>) => unknown, x0: X, options?: Mi
   checkChoice(op, 'method', method, METHODS);
   checkInteger(op, 'maxSteps', maxSteps, 0);
   return tidyTraced(() => {
-    const entered = enter(op, x0);
+    const entered = flattenWithNumbers(op, x0);
     const parts = typed(entered);
     if (parts.length === 0) throw new SinterError('argument', op, 'there is no tensor in x0');
     const other = parts.find((t) => !/^float(32|64)$/.test(t.dtype));

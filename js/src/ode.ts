@@ -11,7 +11,7 @@ import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { abs, clip, concat, expandDims, isnan, maximum, sign, slice, sqrt, stopGradient, tensor, where } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild } from './pytree.js';
-import { enter, sameTree, sameTypes, typed, type Returned, type TensorsOf } from './regions.js';
+import { flattenWithNumbers, sameTree, sameTypes, typed, type Returned, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
@@ -190,7 +190,7 @@ export function odeint<Y, A = undefined>(
   checkInteger(op, 'maxSteps', maxSteps, 1);
   if (rtol < 0 || atol < 0) throw new SinterError('argument', op, `rtol is ${rtol}, atol is ${atol}, expected 0 or more`);
   return tidyTraced(() => {
-    const entered = enter(op, y0);
+    const entered = flattenWithNumbers(op, y0);
     const times = ts instanceof Tensor ? ts : tensor(ts, { dtype: entered.tensors.some((t) => t.dtype === 'float64') ? 'float64' : 'float32' });
     if (times.ndim !== 1 || times.size === 0)
       throw new ShapeError(op, `ts has shape ${shapeText(times.shape)}, expected one axis of times`, { shapes: [times.shape] });
@@ -202,7 +202,7 @@ export function odeint<Y, A = undefined>(
     const slope: Slope = (y, t) => {
       const result = f(rebuild(entered.shape, y) as TensorsOf<Y>, t, args as A);
       refusePromise(op, result, 'f must be synchronous');
-      const made = enter(op, result);
+      const made = flattenWithNumbers(op, result);
       sameTree(op, 'y', entered.shape, 'the function returned', made.shape);
       const slopes = typed(made, metas);
       sameTypes(op, 'y', entered.shape, metas, 'the function made its slope', slopes);

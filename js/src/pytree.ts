@@ -46,7 +46,7 @@ interface Walk {
   /** Makes a tensor of an array of numbers; without it such an array is refused. */
   convert: ((array: NumericArray) => Tensor) | undefined;
   /** Makes a tensor of a further kind of value; null for a value that is not of this kind. */
-  enter: ((value: unknown) => Tensor | null) | undefined;
+  toTensor: ((value: unknown) => Tensor | null) | undefined;
 }
 
 function refuse(op: string, value: object): never {
@@ -103,7 +103,7 @@ function fieldsOf(value: object): { keys: string[]; fields: unknown[] } {
 }
 
 function visit(value: unknown, walk: Walk): Node {
-  const tensor = value instanceof Tensor ? value : walk.enter?.(value);
+  const tensor = value instanceof Tensor ? value : walk.toTensor?.(value);
   if (tensor) {
     walk.tensors.push(tensor);
     return { kind: 'tensor' };
@@ -115,15 +115,15 @@ function visit(value: unknown, walk: Walk): Node {
   return { kind: 'object', keys, items: visitAll(fields, value, walk) };
 }
 
-/** The tensors of a tree, and its shape. convert: makes a tensor of a typed array, which is refused otherwise; enter:
+/** The tensors of a tree, and its shape. convert: makes a tensor of a typed array, which is refused otherwise; toTensor:
  *  makes a tensor of another value, or returns null. */
 export function flatten(
   tree: unknown,
   op = 'tree',
   convert?: (array: NumericArray) => Tensor,
-  enter?: (value: unknown) => Tensor | null,
+  toTensor?: (value: unknown) => Tensor | null,
 ): Flat {
-  const walk: Walk = { op, tensors: [], bound: [], around: [], convert, enter };
+  const walk: Walk = { op, tensors: [], bound: [], around: [], convert, toTensor };
   const shape = visit(tree, walk);
   return { tensors: walk.tensors, bound: walk.bound, shape };
 }

@@ -40,7 +40,7 @@ export type SlicesOf<X> = X extends NestedArray | NumericArray
 
 /** A flattened tree whose numbers have become tensors. numbers: the value of each that was a bare number, and takes the
  *  dtype of what it meets. */
-export interface Entered extends Flat {
+export interface FlatWithNumbers extends Flat {
   numbers: Map<Tensor, number>;
 }
 
@@ -50,7 +50,7 @@ const isNumbers = (value: unknown, depth = 0): boolean =>
     : typeof value === 'number' || typeof value === 'boolean';
 
 /** Flattens a tree, with tensors for its numbers and typed arrays. lists: also with one tensor for each array of numbers. */
-export function enter(op: string, tree: unknown, lists = false): Entered {
+export function flattenWithNumbers(op: string, tree: unknown, lists = false): FlatWithNumbers {
   const numbers = new Map<Tensor, number>();
   const made = flatten(tree, op, undefined, (value) => {
     if (typeof value === 'number') {
@@ -69,7 +69,7 @@ const isOf = (value: number, { dtype }: Meta): boolean =>
   /float/.test(dtype) || (/int/.test(dtype) && Number.isInteger(value));
 
 /** The tensors, in which a bare number gets the dtype that is wanted, or float32 if it cannot be of that. */
-export const typed = ({ tensors, numbers }: Entered, wanted: readonly Meta[] = []): Tensor[] =>
+export const typed = ({ tensors, numbers }: FlatWithNumbers, wanted: readonly Meta[] = []): Tensor[] =>
   tensors.map((t, i) => {
     const value = numbers.get(t);
     if (value === undefined) return t;
@@ -92,11 +92,11 @@ export const trace = (op: string, bound: readonly Tensor[], f: () => unknown): u
 export interface TracedCall {
   inputs: Tensor[];
   given: Tensor[];
-  made: Entered;
+  made: FlatWithNumbers;
 }
 
 /** Placeholders for all operands but bare numbers, and the list of operands with placeholders in their places. */
-export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor[]; given: Tensor[]; list: unknown[] } {
+export function standIns({ tensors, numbers, shape }: FlatWithNumbers): { inputs: Tensor[]; given: Tensor[]; list: unknown[] } {
   const given = tensors.filter((t) => !numbers.has(t));
   const inputs = given.map((t) => placeholder(t.meta));
   let next = 0;
@@ -106,13 +106,13 @@ export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor
 
 /** Traces f of a list of operands. owns: what f computes from captured tensors alone becomes a part of it. The core
  *  finds that by age, as nodes made later than the placeholders, so there has to be a placeholder. */
-export function traceCall(op: string, operands: Entered, f: (...list: unknown[]) => unknown, owns = false): TracedCall {
+export function traceCall(op: string, operands: FlatWithNumbers, f: (...list: unknown[]) => unknown, owns = false): TracedCall {
   const { inputs, given, list } = standIns(operands);
   if (owns && !inputs.length) {
     given.push(zeros([]));
     inputs.push(placeholder(given[0]!.meta));
   }
-  const made = enter(op, trace(op, operands.bound, () => f(...list)));
+  const made = flattenWithNumbers(op, trace(op, operands.bound, () => f(...list)));
   for (const [t, value] of operands.numbers) made.numbers.set(t, value);
   return { inputs, given, made };
 }
@@ -126,9 +126,9 @@ const MOST_TRIES = 4;
  * Traces a body on placeholders for its carry. A number in the first carry takes the dtype that the body makes of it: the
  * body is traced with the number itself first, and then until its result has the dtype of its argument.
  */
-export function traceLoop<B extends { carry: Entered }>(
+export function traceLoop<B extends { carry: FlatWithNumbers }>(
   op: string,
-  init: Entered,
+  init: FlatWithNumbers,
   make: (carry: readonly Tensor[]) => B,
 ): { body: B; inputs: readonly Tensor[]; start: Tensor[]; made: Tensor[] } {
   let inputs = init.tensors.map((t) => (init.numbers.has(t) ? t : placeholder(t.meta)));

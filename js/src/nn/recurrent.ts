@@ -6,7 +6,7 @@ import { loopOfParts, scan, treeOf, type Loop, type ScanOptions } from '../contr
 import { ShapeError, shapeText } from '../errors.js';
 import { matmul, permuteDims, sigmoid, split, tanh, zeros } from '../functions.gen.js';
 import { readOptions, type OptionSchema } from '../options.js';
-import { enter, type Entered } from '../regions.js';
+import { flattenWithNumbers, type FlatWithNumbers } from '../regions.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
@@ -87,13 +87,13 @@ function recurrent<P extends RecurrentParams>(
       };
       const loop: Loop = (from, xs) => {
         const shares = matmul(xs.tensors[0]!, params.input).add(params.bias);
-        return scan(step, treeOf(from) as Tensor[], shares, { reverse }).map((tree) => enter(name, tree)) as [Entered, Entered];
+        return scan(step, treeOf(from) as Tensor[], shares, { reverse }).map((tree) => flattenWithNumbers(name, tree)) as [FlatWithNumbers, FlatWithNumbers];
       };
-      const turned = (t: Tensor): Tensor => (timeFirst ? t : permuteDims(t, [1, 0, 2]));
-      const times = enter(name, turned(x));
-      const made = loopOfParts(name, enter(name, start), times, time!, reverse, checkpoint, loop);
+      const timeMajor = (t: Tensor): Tensor => (timeFirst ? t : permuteDims(t, [1, 0, 2]));
+      const times = flattenWithNumbers(name, timeMajor(x));
+      const made = loopOfParts(name, flattenWithNumbers(name, start), times, time!, reverse, checkpoint, loop);
       const [end, ys] = made.map(treeOf) as [Tensor[], Tensor | null];
-      return [ys ? turned(ys) : end[0]!, end];
+      return [ys ? timeMajor(ys) : end[0]!, end];
     });
   return {
     name: op,
