@@ -164,3 +164,6 @@ export const shapeText = (shape: readonly (number | string)[]): string =>
 /** A ShapeError whose text names each of the shapes. */
 export const shapesError = (op: string, text: string, named: readonly (readonly [string, readonly number[]])[]): ShapeError =>
   new ShapeError(op, `${text}: ${named.map(([name, shape]) => `${name} ${shapeText(shape)}`).join(', ')}`, { shapes: named.map(([, shape]) => shape) });
+
+/** The error for bytes or trees that are not what was saved. */
+export const damagedError = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);

@@ -7,8 +7,8 @@ export { checkChoice, checkInteger, checkIntegers, checkNumber, isNumericArray, 
 export { evaluate } from './core.js';
 export { isFloat } from './dtype.js';
 export { ARRAYS, DTYPES } from './dtypes.gen.js';
-export { shapeText } from './errors.js';
-export { asBytes, bytesOf, damaged, filled, fromBytes, makeBytes } from './io/elements.js';
+export { damagedError, shapeText } from './errors.js';
+export { asBytes, bytesOf, filled, fromBytes, makeBytes } from './io/elements.js';
 export { nodeFiles, storageError } from './io/sources.js';
 export { readOptions, type OptionSchema } from './options.js';
 export { STORED } from './io/tensorfile.js';

@@ -354,15 +354,19 @@ export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
 export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string = (path) => path): string[] =>
   leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [nameOf(path)] : []));
 
-/** The names that saved steps and optimizers give a tree's tensors: the keys that lead to each, such as '0.weight'. */
-export function tensorPaths(node: TreeShape, path = ''): string[] {
-  if (node.kind === 'tensor') return [path];
-  if (node.kind === 'static') return [];
+/** Tensors and static values of a tree in its order, each with its path: the keys and numbers that lead to it, such
+ *  as '0.weight'. */
+export function leafPaths(node: TreeShape, path = ''): { path: string; leaf: TreeShape }[] {
+  if (!('items' in node)) return [{ path, leaf: node }];
   return node.items.flatMap((item, i) => {
-    const key = String('keys' in node ? node.keys[i] : i);
-    return tensorPaths(item, path === '' ? key : `${path}.${key}`);
+    const key = 'keys' in node ? String(node.keys[i]) : String(i);
+    return leafPaths(item, path === '' ? key : `${path}.${key}`);
   });
 }
+
+/** The paths of a tree's tensors, by which files, saved steps and optimizers name them. */
+export const tensorPaths = (shape: TreeShape, path = ''): string[] =>
+  leafPaths(shape, path).flatMap(({ path: name, leaf }) => (leaf.kind === 'tensor' ? [name] : []));
 
 /** The name for a path in a list of arguments: 'argument 0.w' for '[0].w'. */
 export const argumentName = (path: string): string => path.replace(/^\[(\d+)\]/, 'argument $1');

@@ -4,7 +4,7 @@
 // What is loaded is not trusted: the trees must be trees, and have as many tensors as the program. All shapes and dtypes
 // come from the core's part of the bytes.
 
-import { SinterError, UnsupportedError } from './errors.js';
+import { SinterError, UnsupportedError, damagedError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
 import { Program, type LoadedProgram } from './program.js';
 import { loadTree, saveTree } from './savedtree.js';
@@ -27,15 +27,13 @@ export interface Loaded<A extends readonly unknown[] = unknown[], R = unknown> {
   dispose(): void;
 }
 
-export const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
-
 const list = (n: number): TreeShape => ({ kind: 'array', items: new Array<TreeShape>(n).fill({ kind: 'tensor' }) });
 
 /** The note's trees. A program saved in C has none: its function takes and returns lists of tensors. */
 function loadNote(text: string, inputs: number, outputs: number): Note {
   if (text === '') return { args: list(inputs), result: list(outputs), donated: new Array<boolean>(inputs).fill(false) };
   const { args, result, donated } = parseNote('load', text);
-  if (!Array.isArray(donated)) throw damaged('load', 'there are no trees');
+  if (!Array.isArray(donated)) throw damagedError('load', 'there are no trees');
   return { args: loadTree('load', args), result: loadTree('load', result), donated: donated.map(Boolean) };
 }
 
@@ -72,9 +70,9 @@ export function parseNote(op: string, text: string): Record<string, unknown> {
   try {
     saved = JSON.parse(text);
   } catch {
-    throw damaged(op, 'the trees are not JSON');
+    throw damagedError(op, 'the trees are not JSON');
   }
-  if (typeof saved !== 'object' || saved === null) throw damaged(op, 'there are no trees');
+  if (typeof saved !== 'object' || saved === null) throw damagedError(op, 'there are no trees');
   return saved as Record<string, unknown>;
 }
 
@@ -84,7 +82,7 @@ function readFunction({ program, note: text, inputs, outputs, states }: LoadedPr
   const note = loadNote(text, inputs, outputs);
   if (tensorCount(note.args) === inputs && tensorCount(note.result) === outputs && note.donated.length === inputs)
     return { program, note };
-  throw damaged('load', 'the trees are those of another program');
+  throw damagedError('load', 'the trees are those of another program');
 }
 
 /**

@@ -4,13 +4,13 @@
 // As in saved.ts nothing that is loaded is trusted: trees must be trees, with as many tensors as the program has.
 
 import { asTensor } from './apply.js';
-import { SinterError, UnsupportedError } from './errors.js';
+import { SinterError, UnsupportedError, damagedError } from './errors.js';
 import type { MadeProgram } from './jit.js';
 import type { PrecisionReport } from './optim/masters.js';
 import type { Precision } from './precision.js';
 import type { LoadedProgram, Program } from './program.js';
 import { flatten, rebuild, shapeKey, tensorCount, tensorPaths, type TreeShape } from './pytree.js';
-import { damaged, parseNote, readProgram } from './saved.js';
+import { parseNote, readProgram } from './saved.js';
 import { loadTree, saveTree } from './savedtree.js';
 import { keep, tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
@@ -80,7 +80,7 @@ function readStep({ program, note, inputs, outputs, states, rates }: LoadedProgr
   const saved = parseNote(op, note);
   const [state, batch, aux] = [saved['state'], saved['batch'], saved['aux']].map((tree) => loadTree(op, tree)) as [TreeShape, TreeShape, TreeShape];
   if (tensorCount(state) !== states || tensorCount(batch) !== inputs - states - rates || tensorCount(aux) !== outputs - states - 1)
-    throw damaged(op, 'the trees are those of another program');
+    throw damagedError(op, 'the trees are those of another program');
   return { program, states, all: states + rates, state, batch, aux };
 }
 

@@ -3,12 +3,10 @@
 //
 // What is loaded is not trusted: a tree that is malformed, or too deep, is an error.
 
-import { SinterError } from './errors.js';
+import { SinterError, damagedError } from './errors.js';
 import type { TreeShape } from './pytree.js';
 
 const MAX_DEPTH = 200;
-
-const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
 
 type Saved = [kind: 'null' | 'undefined'] | [kind: 'boolean' | 'number' | 'string' | 'bigint', text: string];
 
@@ -30,7 +28,7 @@ function saveValue(op: string, value: unknown): Saved {
 
 function loadValue(op: string, saved: unknown): unknown {
   const [kind, text = ''] = Array.isArray(saved) ? (saved as unknown[]) : [];
-  if (typeof text !== 'string') throw damaged(op, 'a value is not one');
+  if (typeof text !== 'string') throw damagedError(op, 'a value is not one');
   switch (kind) {
     case 'null':
       return null;
@@ -45,7 +43,7 @@ function loadValue(op: string, saved: unknown): unknown {
     case 'bigint':
       if (/^-?\d{1,1000}$/.test(text)) return BigInt(text);
   }
-  throw damaged(op, 'a value is not one');
+  throw damagedError(op, 'a value is not one');
 }
 
 /** A tree as plain objects. */
@@ -72,15 +70,15 @@ export function saveTree(op: string, node: TreeShape): Plain {
 }
 
 export function loadTree(op: string, saved: unknown, depth = 0): TreeShape {
-  if (typeof saved !== 'object' || saved === null || depth > MAX_DEPTH) throw damaged(op, 'a tree is not one');
+  if (typeof saved !== 'object' || saved === null || depth > MAX_DEPTH) throw damagedError(op, 'a tree is not one');
   const { kind, value, keys, items } = saved as Partial<Plain>;
   if (kind === 'tensor') return { kind };
   if (kind === 'static') return { kind, value: loadValue(op, value) };
-  if (!Array.isArray(items)) throw damaged(op, 'a tree is not one');
+  if (!Array.isArray(items)) throw damagedError(op, 'a tree is not one');
   const inner = items.map((item) => loadTree(op, item, depth + 1));
   if (kind === 'array' || kind === 'set') return { kind, items: inner };
-  if (!Array.isArray(keys) || keys.length !== inner.length) throw damaged(op, 'a tree is not one');
+  if (!Array.isArray(keys) || keys.length !== inner.length) throw damagedError(op, 'a tree is not one');
   if (kind === 'map') return { kind, keys: keys.map((key) => loadValue(op, key)), items: inner };
   if (kind === 'object' && keys.every((key) => typeof key === 'string')) return { kind, keys, items: inner };
-  throw damaged(op, 'a tree is not one');
+  throw damagedError(op, 'a tree is not one');
 }

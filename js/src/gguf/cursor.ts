@@ -2,7 +2,7 @@
 
 import { SinterError, internals } from '../index.js';
 
-const { damaged, shown } = internals;
+const { damagedError, shown } = internals;
 
 /** Thrown when bytes are missing. If the file is still arriving, they may come (stream.ts). */
 export class Truncated extends SinterError {}
@@ -48,7 +48,7 @@ export class Cursor {
   /** A count or size, stored in 64 bits. */
   size(what: string): number {
     const size = this.uint64();
-    if (size > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(this.#op, `${what} is ${size}`);
+    if (size > BigInt(Number.MAX_SAFE_INTEGER)) throw damagedError(this.#op, `${what} is ${size}`);
     return Number(size);
   }
 
@@ -71,7 +71,7 @@ export class Cursor {
     try {
       return (isName ? STRICT : LENIENT).decode(bytes);
     } catch {
-      throw damaged(this.#op, `${what} is no UTF-8: ${shown(LENIENT.decode(bytes))}`);
+      throw damagedError(this.#op, `${what} is no UTF-8: ${shown(LENIENT.decode(bytes))}`);
     }
   }
 }

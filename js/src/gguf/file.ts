@@ -5,7 +5,7 @@ import { DECODERS } from './dequantize.js';
 import { readHeader, type GgufHeader, type GgufTensor } from './header.js';
 import { DTYPES, kindOfName, type KindName } from './kinds.js';
 
-const { asBytes, checkShape, damaged, filled, fromBytes, shown } = internals;
+const { asBytes, checkShape, damagedError, filled, fromBytes, shown } = internals;
 
 export interface GgufFile extends GgufHeader {
   /**
@@ -74,7 +74,7 @@ export function read(bytes: Uint8Array | ArrayBuffer): GgufFile {
   const header = readHeader(op, whole);
   const last = header.tensors.at(-1);
   const end = last ? last.offset + last.bytes : 0;
-  if (end > whole.length) throw damaged(op, `the data of ${shown(last!.name)} end at ${end}, the file at ${whole.length}`);
+  if (end > whole.length) throw damagedError(op, `the data of ${shown(last!.name)} end at ${end}, the file at ${whole.length}`);
   const find = finder('gguf.tensor', header.tensors);
   const raw = (name: string): Uint8Array => {
     const { offset, bytes: size } = find(name);

@@ -8,7 +8,7 @@ import { Cursor } from './cursor.js';
 import { kindOfNumber, type Kind, type KindName } from './kinds.js';
 import { readValue, type GgufMetadata, type MetadataType, type MetadataValue } from './metadata.js';
 
-const { damaged, shown } = internals;
+const { damagedError, shown } = internals;
 
 /** A tensor in a file. */
 export interface GgufTensor {
@@ -48,16 +48,16 @@ export function alignmentOf(op: string, metadata: GgufMetadata, type: MetadataTy
   const given = metadata[ALIGNMENT];
   if (given === undefined) return DEFAULT_ALIGNMENT;
   if (type === 'uint32' && typeof given === 'number' && given > 0 && Number.isInteger(Math.log2(given))) return given;
-  throw damaged(op, `${ALIGNMENT} is ${shown(given)}, expected a power of 2 as uint32`);
+  throw damagedError(op, `${ALIGNMENT} is ${shown(given)}, expected a power of 2 as uint32`);
 }
 
 function readVersion(op: string, cursor: Cursor): number {
-  if (cursor.uint32() !== MAGIC) throw damaged(op, 'it does not begin with GGUF');
+  if (cursor.uint32() !== MAGIC) throw damagedError(op, 'it does not begin with GGUF');
   const version = cursor.uint32();
   if (version === 2 || version === 3) return version;
   if (version === 1) throw new UnsupportedError(op, 'version 1 of GGUF, of 2023; there are 2 and 3');
   if (version !== 0 && (version & 0xffff) === 0) throw new UnsupportedError(op, 'a file with the highest byte first');
-  throw damaged(op, `version ${version} of GGUF, expected 2 or 3`);
+  throw damagedError(op, `version ${version} of GGUF, expected 2 or 3`);
 }
 
 function readMetadata(op: string, cursor: Cursor, count: number): Pick<GgufHeader, 'metadata' | 'types'> {
@@ -65,7 +65,7 @@ function readMetadata(op: string, cursor: Cursor, count: number): Pick<GgufHeade
   const types = new Map<string, MetadataType>();
   for (let i = 0; i < count; i++) {
     const name = cursor.text('a name of metadata', true);
-    if (values.has(name)) throw damaged(op, `metadata ${shown(name)} are given twice`);
+    if (values.has(name)) throw damagedError(op, `metadata ${shown(name)} are given twice`);
     const [type, value] = readValue(op, cursor, name);
     values.set(name, value);
     types.set(name, type);
@@ -75,7 +75,7 @@ function readMetadata(op: string, cursor: Cursor, count: number): Pick<GgufHeade
 
 function readShape(op: string, cursor: Cursor, name: string): number[] {
   const rank = cursor.uint32();
-  if (rank > MOST_DIMENSIONS) throw damaged(op, `${shown(name)} has ${rank} dimensions, at most ${MOST_DIMENSIONS}`);
+  if (rank > MOST_DIMENSIONS) throw damagedError(op, `${shown(name)} has ${rank} dimensions, at most ${MOST_DIMENSIONS}`);
   return Array.from({ length: rank }, () => cursor.size(`a dimension of ${shown(name)}`)).reverse();
 }
 
@@ -89,14 +89,14 @@ function readKind(op: string, cursor: Cursor, name: string): Kind {
 /** The size of a tensor in bytes. Its rows have to be whole blocks. */
 export function bytesOfShape(op: string, name: string, { name: kind, block, bytes }: Kind, shape: readonly number[]): number {
   const row = shape.at(-1) ?? 1;
-  if (row % block !== 0) throw damaged(op, `${shown(name)} has rows of ${row}, and ${kind} has blocks of ${block}`);
+  if (row % block !== 0) throw damagedError(op, `${shown(name)} has rows of ${row}, and ${kind} has blocks of ${block}`);
   let size = bytes / block;
   // No intermediate product may overflow, either. Dimensions of 0 count as 1 here, since they would hide an overflow.
   let product = 1;
   for (const dimension of shape) {
     size *= dimension;
     product *= Math.max(dimension, 1);
-    if (!Number.isSafeInteger(product * bytes)) throw damaged(op, `${shown(name)} has more elements than can be counted`);
+    if (!Number.isSafeInteger(product * bytes)) throw damagedError(op, `${shown(name)} has more elements than can be counted`);
   }
   return size;
 }
@@ -114,14 +114,14 @@ export function readHeader(op: string, bytes: Uint8Array): GgufHeader {
   let end = 0;
   for (let i = 0; i < tensorCount; i++) {
     const name = cursor.text('the name of a tensor', true);
-    if (entries.has(name)) throw damaged(op, `${shown(name)} is given twice`);
+    if (entries.has(name)) throw damagedError(op, `${shown(name)} is given twice`);
     const shape = readShape(op, cursor, name);
     const kind = readKind(op, cursor, name);
     const size = bytesOfShape(op, name, kind, shape);
     const offset = cursor.size(`the offset of ${shown(name)}`);
-    if (offset !== end) throw damaged(op, `the data of ${shown(name)} begin at ${offset}, expected ${end}`);
+    if (offset !== end) throw damagedError(op, `the data of ${shown(name)} begin at ${offset}, expected ${end}`);
     end = padded(offset + size, alignment);
-    if (!Number.isSafeInteger(end)) throw damaged(op, `the data of ${shown(name)} end beyond any file`);
+    if (!Number.isSafeInteger(end)) throw damagedError(op, `the data of ${shown(name)} end beyond any file`);
     entries.set(name, { kind: kind.name, shape, offset, bytes: size });
   }
   const begin = padded(cursor.at, alignment);

@@ -5,7 +5,7 @@ import { SinterError, UnsupportedError, internals } from '../index.js';
 import { Cursor } from './cursor.js';
 import type { Sink } from './sink.js';
 
-const { damaged, isPlainObject, shown } = internals;
+const { damagedError, isPlainObject, shown } = internals;
 
 /** Types of values; the index is the number in the file. */
 const TYPES = ['uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'float32', 'bool', 'string', 'array', 'uint64', 'int64', 'float64'] as const;
@@ -55,7 +55,7 @@ const least = (type: ValueType): number => (type === 'string' ? 8 : type === 'bo
 function typeAt(op: string, cursor: Cursor, name: string): (typeof TYPES)[number] {
   const number = cursor.uint32();
   const type = TYPES[number];
-  if (type === undefined) throw damaged(op, `${shown(name)} has the type ${number}, there are 0 to ${TYPES.length - 1}`);
+  if (type === undefined) throw damagedError(op, `${shown(name)} has the type ${number}, there are 0 to ${TYPES.length - 1}`);
   return type;
 }
 
@@ -64,7 +64,7 @@ const narrowed = (value: bigint): number | bigint =>
 
 function readBool(op: string, cursor: Cursor, name: string): boolean {
   const byte = cursor.uint8();
-  if (byte > 1) throw damaged(op, `${shown(name)} is ${byte}, a bool is 0 or 1`);
+  if (byte > 1) throw damagedError(op, `${shown(name)} is ${byte}, a bool is 0 or 1`);
   return byte === 1;
 }
 

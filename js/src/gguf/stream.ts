@@ -6,7 +6,7 @@ import { Truncated } from './cursor.js';
 import { tensorOf } from './file.js';
 import { readHeader, type GgufHeader, type GgufTensor } from './header.js';
 
-const { asBytes, damaged, nodeFiles, readOptions, shown, storageError } = internals;
+const { asBytes, damagedError, nodeFiles, readOptions, shown, storageError } = internals;
 
 /** The data of a tensor, valid until the next tensor is asked for. */
 export interface ArrivedData {
@@ -195,7 +195,7 @@ async function* dataOf(op: string, { tensors }: GgufHeader, arriving: Arriving, 
     for (const info of tensors) {
       await take(info.offset - at);
       const bytes = await take(info.bytes);
-      if (bytes.length < info.bytes) throw damaged(op, `the data of ${shown(info.name)} end at ${info.offset + info.bytes}, the file at ${at}`);
+      if (bytes.length < info.bytes) throw damagedError(op, `the data of ${shown(info.name)} end at ${info.offset + info.bytes}, the file at ${at}`);
       yield { info, bytes, tensor: () => tensorOf(op, info, bytes) };
     }
   } finally {

@@ -7,7 +7,7 @@ import { sizeOf } from '../axes.js';
 import { shown } from '../check.js';
 import { dtypeNumber, type DType, type Elements } from '../dtype.js';
 import { ARRAYS, DTYPES } from '../dtypes.gen.js';
-import { DTypeError, OutOfMemoryError, SinterError, UnsupportedError } from '../errors.js';
+import { DTypeError, OutOfMemoryError, SinterError, UnsupportedError, damagedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import { makeMeta, wrap, type Tensor } from '../tensor.js';
 import { allocate, checkShape, lookInto } from '../upload.js';
@@ -32,9 +32,6 @@ const arrayOf = (dtype: StoredDType) => (dtype in WIDE ? WIDE[dtype as keyof typ
 
 /** Bytes of an element. */
 export const itemBytes = (dtype: StoredDType): number => arrayOf(dtype).BYTES_PER_ELEMENT;
-
-/** The error for a damaged file. */
-export const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
 
 /** The bytes of an argument, as a view of its memory. */
 export function asBytes(op: string, given: unknown): Uint8Array {
@@ -95,7 +92,7 @@ export function filled(dtype: DType, shape: readonly number[], write: (elements:
 
 function checkBools(op: string, what: string, bytes: Uint8Array): void {
   const wrong = bytes.findIndex((byte) => byte > 1);
-  if (wrong >= 0) throw damaged(op, `${what}: element ${wrong} is ${bytes[wrong]}, a bool is 0 or 1`);
+  if (wrong >= 0) throw damagedError(op, `${what}: element ${wrong} is ${bytes[wrong]}, a bool is 0 or 1`);
 }
 
 function narrowed(op: string, what: string, dtype: keyof typeof WIDE, shape: readonly number[], bytes: Uint8Array): Tensor {

@@ -8,7 +8,7 @@ import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { DECODE, asBytes, type DecodeOptions } from './elements.js';
 import { decodeArray, encodeArray } from './numpyfile.js';
-import { tensorPaths } from './paths.js';
+import { uniqueTensorPaths } from './paths.js';
 import { readEntries, unpack, writeArchive } from './zip.js';
 
 /**
@@ -18,7 +18,7 @@ import { readEntries, unpack, writeArchive } from './zip.js';
 export function encode(tree: unknown): Uint8Array<ArrayBuffer> {
   const op = 'npz.encode';
   const { tensors, shape } = flatten(tree, op);
-  const names = tensorPaths(op, shape);
+  const names = uniqueTensorPaths(op, shape);
   return writeArchive(op, tensors.map((t, i) => ({ name: `${names[i]}.npy`, bytes: encodeArray(op, t) })));
 }
 

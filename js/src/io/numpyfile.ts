@@ -2,10 +2,10 @@
 // header that is a dict of Python in text, and the elements of one array.
 
 import { shown } from '../check.js';
-import { SinterError, UnsupportedError } from '../errors.js';
+import { SinterError, UnsupportedError, damagedError } from '../errors.js';
 import { tidy } from '../scope.js';
 import { Tensor } from '../tensor.js';
-import { bytesOf, checkStored, countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
+import { bytesOf, checkStored, countElements, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
 /** numpy's names of dtypes, without the byte order. */
 const DTYPES: Readonly<Record<string, StoredDType>> = {
@@ -59,14 +59,14 @@ function parseHeader(op: string, text: string): Header {
   entry.lastIndex = begin;
   let end = begin;
   for (let match; (match = entry.exec(text)); end = entry.lastIndex) {
-    if (found.has(match[1]!)) throw damaged(op, `${match[1]} is given twice`);
+    if (found.has(match[1]!)) throw damagedError(op, `${match[1]} is given twice`);
     found.set(match[1]!, match[2]!);
   }
   if (/^\s*'descr'\s*:\s*[[(]/.test(text.slice(end)))
     throw new UnsupportedError(op, 'records of several fields are not read');
   const [descr, fortran, shape] = ['descr', 'fortran_order', 'shape'].map((key) => found.get(key));
   if (text.slice(0, begin).trim() !== '{' || text.slice(end).trim() !== '}' || !descr?.startsWith("'") || !shape?.startsWith('(') || /^\(\s*\w+\s*\)$/.test(shape) || (fortran !== 'True' && fortran !== 'False'))
-    throw damaged(op, `the header is ${shown(text.trim())}`);
+    throw damagedError(op, `the header is ${shown(text.trim())}`);
   return { descr: descr.slice(1, -1), isFortran: fortran === 'True', shape: (shape.match(/\d+/g) ?? []).map(Number) };
 }
 
@@ -90,12 +90,12 @@ function findHeader(op: string, bytes: Uint8Array): [begin: number, end: number]
   const isLong = bytes[6] === 2 || bytes[6] === 3;
   const begin = isLong ? 12 : 10;
   const magic = String.fromCharCode(...bytes.subarray(0, 6));
-  if (bytes.length < begin || magic !== MAGIC) throw damaged(op, 'no npy begins so');
+  if (bytes.length < begin || magic !== MAGIC) throw damagedError(op, 'no npy begins so');
   if (!(bytes[6] === 1 || isLong) || bytes[7] !== 0) throw new UnsupportedError(op, `version ${bytes[6]}.${bytes[7]} of npy`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, begin);
   const length = isLong ? view.getUint32(8, true) : view.getUint16(8, true);
-  if (length > MOST_HEADER_BYTES) throw damaged(op, `a header of ${length} bytes, at most ${MOST_HEADER_BYTES}`);
-  if (begin + length > bytes.length) throw damaged(op, `a header of ${length} bytes in a file of ${bytes.length}`);
+  if (length > MOST_HEADER_BYTES) throw damagedError(op, `a header of ${length} bytes, at most ${MOST_HEADER_BYTES}`);
+  if (begin + length > bytes.length) throw damagedError(op, `a header of ${length} bytes in a file of ${bytes.length}`);
   return [begin, begin + length];
 }
 
@@ -108,7 +108,7 @@ export function decodeArray(op: string, what: string, bytes: Uint8Array, convert
   const [count, item] = [countElements(shape), itemBytes(dtype)];
   const data = bytes.subarray(end);
   if (count === null || count * item !== data.length)
-    throw damaged(op, `${what} has ${data.length} bytes of elements, (${shape.join(', ')}) of ${dtype} has ${count === null ? 'more than any file' : count * item}`);
+    throw damagedError(op, `${what} has ${data.length} bytes of elements, (${shape.join(', ')}) of ${dtype} has ${count === null ? 'more than any file' : count * item}`);
   checkStored(op, what, dtype, shape, convert);
   const ordered = isSwapped ? swapped(data, item) : data;
   if (!isFortran) return fromBytes(op, what, dtype, shape, ordered);

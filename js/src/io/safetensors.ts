@@ -7,7 +7,7 @@ import { flatten } from '../pytree.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { DECODE, asBytes, checkStored, type DecodeOptions } from './elements.js';
-import { tensorPaths } from './paths.js';
+import { uniqueTensorPaths } from './paths.js';
 import { METADATA, fill, layOut, readHeader, readTensor, type Metadata } from './tensorfile.js';
 
 export interface EncodeOptions {
@@ -29,7 +29,7 @@ export function encode(tree: unknown, options?: EncodeOptions): Uint8Array<Array
   const { metadata } = readOptions(op, options, { metadata: 'any' });
   checkMetadata(op, metadata);
   const { tensors, shape } = flatten(tree, op);
-  const names = tensorPaths(op, shape);
+  const names = uniqueTensorPaths(op, shape);
   if (names.includes(METADATA)) throw new SinterError('argument', op, `no tensor can be called ${METADATA}`);
   return fill(op, layOut(names, tensors, metadata), false);
 }

@@ -5,16 +5,16 @@
 // tensor before all of the file has been checked.
 
 import { shown } from '../check.js';
-import { SinterError, ShapeError } from '../errors.js';
+import { SinterError, ShapeError, damagedError } from '../errors.js';
 import { readOptions } from '../options.js';
-import { flatten, rebuild, type TreeShape } from '../pytree.js';
+import { flatten, leafPaths, rebuild, type TreeShape } from '../pytree.js';
 import { runtime } from '../runtime/runtime.js';
 import { loadTree, saveTree } from '../savedtree.js';
 import { tidy } from '../scope.js';
 import { wrap, type Tensor } from '../tensor.js';
 import { GENERATION_AT, NO_CHECKSUMS, isIntact, sealHead } from './copying.js';
-import { asBytes, checkStored, damaged } from './elements.js';
-import { leafPaths, tensorPaths } from './paths.js';
+import { asBytes, checkStored } from './elements.js';
+import { uniqueTensorPaths } from './paths.js';
 import { fill, headBytesOf, layOut, readHeader, readTensor, type Header, type Layout, type Stored } from './tensorfile.js';
 
 const FORMAT = 'sinter state 1';
@@ -36,7 +36,7 @@ export function layOutState(op: string, state: unknown): Layout {
   const { tensors, shape } = flatten(state, op);
   const tree = JSON.stringify(saveTree(op, plain(shape)));
   const metadata = { ...NO_CHECKSUMS, generation: generationText(0), format: FORMAT, tree };
-  return layOut(tensorPaths(op, shape), tensors, metadata);
+  return layOut(uniqueTensorPaths(op, shape), tensors, metadata);
 }
 
 /** Writes a generation into the bytes of a state. */
@@ -88,13 +88,13 @@ export function readState(op: string, bytes: Uint8Array): StateFile {
       hint: `${format === undefined ? 'safetensors.decode reads other files of safetensors' : `of the format ${shown(format)}`}`,
     });
   }
-  if (!isIntact(bytes, bytes.length - header.data.length)) throw damaged(op, 'the checksum is that of other bytes');
-  if (!/^\d{12}$/.test(generation ?? '')) throw damaged(op, 'there is no generation');
+  if (!isIntact(bytes, bytes.length - header.data.length)) throw damagedError(op, 'the checksum is that of other bytes');
+  if (!/^\d{12}$/.test(generation ?? '')) throw damagedError(op, 'there is no generation');
   let parsed: unknown;
   try {
     parsed = JSON.parse(tree ?? '');
   } catch {
-    throw damaged(op, 'the tree is not JSON');
+    throw damagedError(op, 'the tree is not JSON');
   }
   return { ...header, tree: loadTree(op, parsed), generation: Number(generation) };
 }
@@ -121,10 +121,10 @@ function asSaved(op: string, { tree, tensors }: StateFile): Match {
     if (leaf.kind === 'static') return { value: leaf.value };
     const found = stored.get(path);
     stored.delete(path);
-    if (!found) throw damaged(op, `the tree has a tensor ${shown(path)}, the file has none`);
+    if (!found) throw damagedError(op, `the tree has a tensor ${shown(path)}, the file has none`);
     return { stored: found };
   });
-  if (stored.size) throw damaged(op, 'the file has tensors that are not in its tree');
+  if (stored.size) throw damagedError(op, 'the file has tensors that are not in its tree');
   return { shape: tree, sources, report: { missing: [], unexpected: [], differing: [] } };
 }
 

@@ -7,11 +7,11 @@
 
 import { isPlainObject, shown } from '../check.js';
 import { evaluate } from '../core.js';
-import { DTypeError, SinterError } from '../errors.js';
+import { DTypeError, SinterError, damagedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import type { Tensor } from '../tensor.js';
 import { atOnce, copied, type Copy } from './copying.js';
-import { countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
+import { countElements, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
 /** Dtypes by their names in the format. */
 export const STORED: Readonly<Record<string, StoredDType>> = {
@@ -116,7 +116,7 @@ function checkKeys(op: string, text: string): void {
     if (character === '{' || character === '[') open.push(new Set());
     else if (character === '}' || character === ']') open.pop();
     else if (/[-.]/.test(character) || (/e/i.test(character) && /\d/.test(text[at - 1]!)))
-      throw damaged(op, 'a number in the header is no size');
+      throw damagedError(op, 'a number in the header is no size');
     else if (character === '"') {
       const end = endOfString(text, at);
       let next = end + 1;
@@ -124,7 +124,7 @@ function checkKeys(op: string, text: string): void {
       if (text[next] === ':') {
         const key = JSON.parse(text.slice(at, end + 1)) as string;
         const keys = open.at(-1)!;
-        if (keys.has(key)) throw damaged(op, `${shown(key)} is given twice`);
+        if (keys.has(key)) throw damagedError(op, `${shown(key)} is given twice`);
         keys.add(key);
       }
       at = end;
@@ -142,7 +142,7 @@ function parseHeader(op: string, bytes: Uint8Array): Record<string, unknown> {
   } catch (cause) {
     throw new SinterError('argument', op, 'damaged: the header is not JSON', { cause });
   }
-  if (text[0] !== '{' || !isPlainObject(header)) throw damaged(op, 'the header is no object');
+  if (text[0] !== '{' || !isPlainObject(header)) throw damagedError(op, 'the header is no object');
   checkKeys(op, text);
   return header;
 }
@@ -153,12 +153,12 @@ const areSizes = (list: unknown): list is number[] => Array.isArray(list) && lis
 function readEntry(op: string, name: string, entry: unknown): Stored {
   const { dtype, shape, data_offsets: offsets } = (isPlainObject(entry) ? entry : {}) as Record<string, unknown>;
   if (typeof dtype !== 'string' || !areSizes(shape) || !areSizes(offsets) || offsets.length !== 2)
-    throw damaged(op, `${shown(name)} has no dtype, shape and data_offsets`);
+    throw damagedError(op, `${shown(name)} has no dtype, shape and data_offsets`);
   if (!Object.hasOwn(STORED, dtype)) throw new DTypeError(op, `${shown(name)} is ${shown(dtype)}, which tensors do not have`);
   const stored = { name, dtype: STORED[dtype]!, shape, begin: offsets[0]!, end: offsets[1]! };
   const count = countElements(shape);
   if (count === null || count * itemBytes(stored.dtype) !== stored.end - stored.begin)
-    throw damaged(op, `the shape of ${shown(name)} does not fill its ${stored.end - stored.begin} bytes`);
+    throw damagedError(op, `the shape of ${shown(name)} does not fill its ${stored.end - stored.begin} bytes`);
   return stored;
 }
 
@@ -167,23 +167,23 @@ export const headBytesOf = (bytes: Uint8Array): number => 8 + Number(new DataVie
 
 /** Reads all of a file except the elements, and checks every rule of the format. */
 export function readHeader(op: string, bytes: Uint8Array): Header {
-  if (bytes.length < 8) throw damaged(op, `${bytes.length} bytes are no safetensors`);
+  if (bytes.length < 8) throw damagedError(op, `${bytes.length} bytes are no safetensors`);
   const length = headBytesOf(bytes) - 8;
-  if (length > MOST_HEADER_BYTES) throw damaged(op, `a header of ${length} bytes, at most ${MOST_HEADER_BYTES}`);
-  if (length > bytes.length - 8) throw damaged(op, `a header of ${length} bytes in a file of ${bytes.length}`);
+  if (length > MOST_HEADER_BYTES) throw damagedError(op, `a header of ${length} bytes, at most ${MOST_HEADER_BYTES}`);
+  if (length > bytes.length - 8) throw damagedError(op, `a header of ${length} bytes in a file of ${bytes.length}`);
   const { [METADATA]: metadata = {}, ...entries } = parseHeader(op, bytes.subarray(8, 8 + length));
   if (!isPlainObject(metadata) || !Object.values(metadata).every((text) => typeof text === 'string'))
-    throw damaged(op, `${METADATA} is no object of texts`);
+    throw damagedError(op, `${METADATA} is no object of texts`);
   const tensors = Object.entries(entries)
     .map(([name, entry]) => readEntry(op, name, entry))
     .sort((a, b) => a.begin - b.begin || a.end - b.end);
   const data = bytes.subarray(8 + length);
   let end = 0;
   for (const { name, begin, end: next } of tensors) {
-    if (begin !== end) throw damaged(op, `the elements of ${shown(name)} begin at ${begin}, expected ${end}`);
+    if (begin !== end) throw damagedError(op, `the elements of ${shown(name)} begin at ${begin}, expected ${end}`);
     end = next;
   }
-  if (end !== data.length) throw damaged(op, `${data.length} bytes of elements, the header has ${end}`);
+  if (end !== data.length) throw damagedError(op, `${data.length} bytes of elements, the header has ${end}`);
   return { tensors, metadata: metadata as Metadata, data };
 }
 

@@ -5,8 +5,8 @@
 // more bytes than they claim are refused. No memory is reserved for bytes that have not been unpacked yet.
 
 import { shown } from '../check.js';
-import { SinterError, UnsupportedError } from '../errors.js';
-import { damaged, makeBytes } from './elements.js';
+import { SinterError, UnsupportedError, damagedError } from '../errors.js';
+import { makeBytes } from './elements.js';
 
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
@@ -44,14 +44,14 @@ function findEnd(op: string, view: DataView): number {
   const last = view.byteLength - END_BYTES;
   for (let at = last; at >= Math.max(0, last - MOST_COMMENT); at--)
     if (view.getUint32(at, true) === END && view.getUint16(at + 20, true) === last - at) return at;
-  throw damaged(op, 'no zip archive');
+  throw damagedError(op, 'no zip archive');
 }
 
 /** The offset of a file's bytes, after a local header that must repeat its name. */
 function findData(op: string, view: DataView, bytes: Uint8Array, at: number, name: Uint8Array, end: number): number {
-  if (at + 30 > end || view.getUint32(at, true) !== LOCAL) throw damaged(op, `there is no file at ${at}`);
+  if (at + 30 > end || view.getUint32(at, true) !== LOCAL) throw damagedError(op, `there is no file at ${at}`);
   const own = bytes.subarray(at + 30, at + 30 + view.getUint16(at + 26, true));
-  if (own.length !== name.length || own.some((byte, i) => byte !== name[i])) throw damaged(op, 'a file has two names');
+  if (own.length !== name.length || own.some((byte, i) => byte !== name[i])) throw damagedError(op, 'a file has two names');
   return at + 30 + name.length + view.getUint16(at + 28, true);
 }
 
@@ -63,31 +63,31 @@ export function readEntries(op: string, bytes: Uint8Array): Entry[] {
   const begin = view.getUint32(end + 16, true);
   if (view.getUint32(end + 4, true) !== 0) throw new UnsupportedError(op, 'an archive in parts');
   if (count === 0xffff || begin === 0xffffffff) throw new UnsupportedError(op, 'an archive beyond 4 GiB, or of more than 65,534 files');
-  if (view.getUint16(end + 8, true) !== count || begin + view.getUint32(end + 12, true) !== end) throw damaged(op, 'the directory is not where the archive says');
+  if (view.getUint16(end + 8, true) !== count || begin + view.getUint32(end + 12, true) !== end) throw damagedError(op, 'the directory is not where the archive says');
   const entries: (Entry & { begin: number; end: number })[] = [];
   const names = new Set<string>();
   let at = begin;
   for (let i = 0; i < count; i++) {
-    if (at + 46 > end || view.getUint32(at, true) !== CENTRAL) throw damaged(op, 'the directory has fewer files than it says');
+    if (at + 46 > end || view.getUint32(at, true) !== CENTRAL) throw damagedError(op, 'the directory has fewer files than it says');
     const [flags, method, nameBytes] = [8, 10, 28].map((offset) => view.getUint16(at + offset, true)) as [number, number, number];
     const [crc, packedSize, size, local] = [16, 20, 24, 42].map((offset) => view.getUint32(at + offset, true)) as [number, number, number, number];
     const next = at + 46 + nameBytes + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    if (next > end) throw damaged(op, 'the directory goes beyond its end');
+    if (next > end) throw damagedError(op, 'the directory goes beyond its end');
     const rawName = bytes.slice(at + 46, at + 46 + nameBytes);
     const name = new TextDecoder().decode(rawName);
-    if (names.has(name)) throw damaged(op, `${shown(name)} is given twice`);
+    if (names.has(name)) throw damagedError(op, `${shown(name)} is given twice`);
     names.add(name);
     if (flags & 1 || (method !== 0 && method !== 8)) throw new UnsupportedError(op, `${shown(name)} is ${flags & 1 ? 'encrypted' : `packed by method ${method}`}`);
     const data = findData(op, view, bytes, local, rawName, begin);
     if (data + packedSize > begin || (method === 0 ? size !== packedSize : size > packedSize * MOST_RATIO))
-      throw damaged(op, `${shown(name)} has ${packedSize} bytes for ${size}`);
+      throw damagedError(op, `${shown(name)} has ${packedSize} bytes for ${size}`);
     entries.push({ name, isDeflated: method === 8, crc, packed: bytes.subarray(data, data + packedSize), size, begin: local, end: data + packedSize });
     at = next;
   }
-  if (at !== end) throw damaged(op, 'the directory has more files than it says');
+  if (at !== end) throw damagedError(op, 'the directory has more files than it says');
   const ordered = [...entries].sort((a, b) => a.begin - b.begin);
   ordered.forEach(({ name, begin: first }, i) => {
-    if (i > 0 && first < ordered[i - 1]!.end) throw damaged(op, `${shown(name)} overlaps another file`);
+    if (i > 0 && first < ordered[i - 1]!.end) throw damagedError(op, `${shown(name)} overlaps another file`);
   });
   return entries;
 }
@@ -109,7 +109,7 @@ async function inflate(op: string, { name, packed, size }: Entry): Promise<Uint8
   } catch (cause) {
     throw new SinterError('argument', op, `damaged: ${shown(name)} cannot be unpacked`, { cause });
   }
-  if (at !== size) throw damaged(op, `${shown(name)} has not the ${size} bytes it claims`);
+  if (at !== size) throw damagedError(op, `${shown(name)} has not the ${size} bytes it claims`);
   const whole = makeBytes(op, size);
   let to = 0;
   for (const chunk of chunks) {
@@ -122,7 +122,7 @@ async function inflate(op: string, { name, packed, size }: Entry): Promise<Uint8
 /** The unpacked bytes of a file, checked by their checksum. */
 export async function unpack(op: string, entry: Entry): Promise<Uint8Array> {
   const bytes = entry.isDeflated ? await inflate(op, entry) : entry.packed;
-  if (crc32(bytes) !== entry.crc) throw damaged(op, `the checksum of ${shown(entry.name)} is that of other bytes`);
+  if (crc32(bytes) !== entry.crc) throw damagedError(op, `the checksum of ${shown(entry.name)} is that of other bytes`);
   return bytes;
 }
 

@@ -4,7 +4,7 @@
 import { UnsupportedError, internals } from '../index.js';
 import type { GgufMetadata } from '../gguf/index.js';
 
-const { damaged, shown } = internals;
+const { damagedError, shown } = internals;
 
 /** 'gelu' is the approximation by tanh, as in llama.cpp; 'exact gelu' is by the definition. */
 export type Activation = 'silu' | 'gelu' | 'exact gelu';
@@ -95,7 +95,7 @@ class Keys {
   number(key: string, otherwise?: number, least = Number.MIN_VALUE): number {
     const value = this.#get(key) ?? otherwise;
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
-    throw damaged(this.op, `${this.architecture}.${key} is ${shown(value)}, expected a number${least > 0 ? ' above 0' : ''}`);
+    throw damagedError(this.op, `${this.architecture}.${key} is ${shown(value)}, expected a number${least > 0 ? ' above 0' : ''}`);
   }
 
   /** A count above 0. An array whose elements are all equal counts as that element. */
@@ -111,7 +111,7 @@ class Keys {
 
   #whole(key: string, value: unknown): number {
     if (Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31) return value as number;
-    throw damaged(this.op, `${this.architecture}.${key} is ${shown(value)}, expected a whole number above 0`);
+    throw damagedError(this.op, `${this.architecture}.${key} is ${shown(value)}, expected a whole number above 0`);
   }
 
   choice<T extends string>(key: string, choices: readonly T[], otherwise: T): T {
@@ -123,7 +123,7 @@ class Keys {
 
 function readRope(keys: Keys, facts: Facts, headSize: number, context: number): RopeConfig {
   const size = keys.count('rope.dimension_count', headSize);
-  if (size > headSize || size % 2 !== 0) throw damaged(keys.op, `${keys.architecture}.rope.dimension_count is ${size}, of heads of ${headSize}`);
+  if (size > headSize || size % 2 !== 0) throw damagedError(keys.op, `${keys.architecture}.rope.dimension_count is ${size}, of heads of ${headSize}`);
   const base = keys.number('rope.freq_base', 10000);
   // Older files have only the factor of linear scaling.
   const isOld = keys.has('rope.scale_linear');
@@ -151,7 +151,7 @@ export function readConfig(op: string, metadata: GgufMetadata): Config {
   if (keys.has('expert_count') && keys.number('expert_count', 0, 0) > 0) throw new UnsupportedError(op, 'mixtures of experts');
   const [width, heads, context] = [keys.count('embedding_length'), keys.count('attention.head_count'), keys.count('context_length')];
   const keyHeads = keys.count('attention.head_count_kv', heads);
-  if (heads % keyHeads !== 0) throw damaged(op, `${heads} heads do not share ${keyHeads} of keys evenly`);
+  if (heads % keyHeads !== 0) throw damagedError(op, `${heads} heads do not share ${keyHeads} of keys evenly`);
   const headSize = keys.count('attention.key_length', width / heads);
   const norm = keys.has('attention.layer_norm_rms_epsilon') ? 'rms' : 'layer';
   const pattern = keys.has('attention.sliding_window') ? (facts.windowPattern ?? 0) : 0;

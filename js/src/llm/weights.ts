@@ -5,7 +5,7 @@ import { SinterError, type Tensor, UnsupportedError, dequantizeBlocks, dispose, 
 import type { ArrivedData, GgufHeader, GgufStream, GgufTensor, KindName } from '../gguf/index.js';
 import type { Config } from './config.js';
 
-const { damaged, shown } = internals;
+const { damagedError, shown } = internals;
 
 /** How matrices are held. */
 export type WeightType = 'file' | 'float32' | 'float16' | 'bfloat16';
@@ -67,12 +67,12 @@ function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope, i
 export function checkTensors(op: string, config: Config, { tensors }: GgufHeader): void {
   const byName = new Map(tensors.map((each) => [each.name, each]));
   // The count is checked first, since the list below grows with it.
-  if (config.layers > tensors.length) throw damaged(op, `${config.layers} layers, and ${tensors.length} tensors`);
+  if (config.layers > tensors.length) throw damagedError(op, `${config.layers} layers, and ${tensors.length} tensors`);
   for (const [name, shape] of shapesOf(config, byName)) {
     const found = byName.get(name);
-    if (!found) throw damaged(op, `the file has no tensor ${name}`);
+    if (!found) throw damagedError(op, `the file has no tensor ${name}`);
     const fits = found.shape.length === shape.length && shape.every((size, i) => size === null || size === found.shape[i]);
-    if (!fits) throw damaged(op, `${name} is (${found.shape.join(', ')}), expected (${shape.map((size) => size ?? 'any').join(', ')})`);
+    if (!fits) throw damagedError(op, `${name} is (${found.shape.join(', ')}), expected (${shape.map((size) => size ?? 'any').join(', ')})`);
   }
   const isKnown = (name: string): boolean => (config.isEncoder ? OF_ENCODER.test(name) : OWN.test(name) || OF_BLOCK.test(name));
   const unknown = tensors.filter(({ name }) => !isKnown(name)).map(({ name }) => name);

@@ -8,7 +8,7 @@ import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, 
 import { readElements, type Elements, type Source } from './tensors.js';
 import { known, Value } from './value.js';
 
-const { damaged, shown } = internals;
+const { damagedError, shown } = internals;
 
 /** The most steps of a plan after inlining, since a tiny file may expand to any number. */
 const MOST_STEPS = 200_000;
@@ -241,7 +241,7 @@ class Linker {
     this.#machine = machine;
     for (const f of model.functions) {
       const key = functionKey(f.domain, f.name, f.overload);
-      if (this.#functions.has(key)) throw damaged('onnx', `function ${shown(f.name)} is given twice`);
+      if (this.#functions.has(key)) throw damagedError('onnx', `function ${shown(f.name)} is given twice`);
       this.#functions.set(key, f);
     }
   }
@@ -262,7 +262,7 @@ class Linker {
   }
 
   #define(scope: Scope, name: string, what: string): number {
-    if (scope.names.has(name)) throw damaged('onnx', `${what} ${shown(name)} is given twice`);
+    if (scope.names.has(name)) throw damagedError('onnx', `${what} ${shown(name)} is given twice`);
     const slot = this.#slot();
     scope.names.set(name, slot);
     return slot;
@@ -275,7 +275,7 @@ class Linker {
     for (const proto of graph.initializers) plan.initials.push({ slot: this.#define(scope, proto.name, 'tensor'), proto });
     const names = new Set<string>();
     for (const { name } of graph.inputs) {
-      if (names.has(name)) throw damaged('onnx', `input ${shown(name)} is given twice`);
+      if (names.has(name)) throw damagedError('onnx', `input ${shown(name)} is given twice`);
       names.add(name);
       // Old files list initializers among the inputs, too.
       const isInitial = scope.names.has(name);
@@ -291,14 +291,14 @@ class Linker {
   #find(scope: Scope, name: string, what: string): number {
     const slot = scope.find(name);
     if (slot !== undefined) return slot;
-    throw damaged('onnx', `${what}: nothing before it computes ${shown(name)}`);
+    throw damagedError('onnx', `${what}: nothing before it computes ${shown(name)}`);
   }
 
   /** The attributes of a node. Those that refer to an attribute of the enclosing function take the value that the call gave. */
   #attributes(node: NodeProto, given: Frame['given']): Map<string, AttributeProto> {
     const found = new Map<string, AttributeProto>();
     for (const attribute of node.attributes) {
-      if (found.has(attribute.name)) throw damaged('onnx', `attribute ${shown(attribute.name)} of ${node.type} is given twice`);
+      if (found.has(attribute.name)) throw damagedError('onnx', `attribute ${shown(attribute.name)} of ${node.type} is given twice`);
       const value = attribute.refersTo ? given?.get(attribute.refersTo) : attribute;
       if (value) found.set(attribute.name, value);
     }
@@ -334,7 +334,7 @@ class Linker {
 
   /** Pushes the nodes of a function, to be linked in place of the call. */
   #inline(frame: Frame, proto: NodeProto, f: FunctionProto, inputs: readonly number[], attributes: Map<string, AttributeProto>): void {
-    if (frame.calls.includes(f)) throw damaged('onnx', `function ${shown(f.name)} calls itself`);
+    if (frame.calls.includes(f)) throw damagedError('onnx', `function ${shown(f.name)} calls itself`);
     if (frame.calls.length >= 64) throw new UnsupportedError('onnx', 'functions that call functions, more than 64 deep');
     const scope = new Scope(null);
     f.inputs.forEach((name, i) => scope.names.set(name, inputs[i] ?? -1));
@@ -342,7 +342,7 @@ class Linker {
     const done = (): void => {
       proto.outputs.forEach((name, i) => {
         if (!name) return;
-        if (frame.scope.names.has(name)) throw damaged('onnx', `value ${shown(name)} is given twice`);
+        if (frame.scope.names.has(name)) throw damagedError('onnx', `value ${shown(name)} is given twice`);
         frame.scope.names.set(name, this.#find(scope, f.outputs[i] ?? '', `function ${shown(f.name)}`));
       });
     };

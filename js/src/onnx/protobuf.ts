@@ -5,7 +5,7 @@
 
 import { internals, SinterError } from '../index.js';
 
-const { damaged } = internals;
+const { damagedError } = internals;
 
 /** Wire types: the last three bits of a tag. */
 const VARINT = 0;
@@ -65,7 +65,7 @@ export class Reader {
   }
 
   fail(text: string): SinterError {
-    return damaged('onnx', `${this.where}: ${text} at byte ${this.#at}`);
+    return damagedError('onnx', `${this.where}: ${text} at byte ${this.#at}`);
   }
 
   /** Moves to the next field, whose value must then be read or skipped. Returns false at the end of the message. */

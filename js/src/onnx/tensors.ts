@@ -6,7 +6,7 @@ import type { TensorProto } from './model.js';
 import { Reader } from './protobuf.js';
 import { elementType, FLOAT8E8M0, numberOfCode, typeName, type ElementType } from './types.js';
 
-const { damaged, fromBytes, shown, shapeText } = internals;
+const { damagedError, fromBytes, shown, shapeText } = internals;
 
 /** Elements in JavaScript, row-major: numbers (bools as 0 and 1) or texts. */
 export type Elements = ArrayLike<number> | readonly string[];
@@ -31,18 +31,18 @@ export function countOf(shape: readonly number[]): number {
 /** The number of elements by the shape. Throws if it is too large to count. */
 function elementsOf(t: TensorProto): number {
   const count = t.dims.includes(0) ? 0 : countOf(t.dims);
-  if (!Number.isSafeInteger(count)) throw damaged('onnx', `${nameOf(t)} has the shape ${shapeText(t.dims)}, more elements than can be counted`);
+  if (!Number.isSafeInteger(count)) throw damagedError('onnx', `${nameOf(t)} has the shape ${shapeText(t.dims)}, more elements than can be counted`);
   return count;
 }
 
 function wrongLength(t: TensorProto, found: number, what: string): SinterError {
-  return damaged('onnx', `${nameOf(t)} has ${found} ${what}, the shape ${shapeText(t.dims)} of ${typeName(t.type)} has ${elementsOf(t)} elements`);
+  return damagedError('onnx', `${nameOf(t)} has ${found} ${what}, the shape ${shapeText(t.dims)} of ${typeName(t.type)} has ${elementsOf(t)} elements`);
 }
 
 /** A whole number, written as a text in the file. */
 function numberOf(t: TensorProto, key: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw damaged('onnx', `${nameOf(t)}: ${key} of its elements is ${shown(text)}`);
+  throw damagedError('onnx', `${nameOf(t)}: ${key} of its elements is ${shown(text)}`);
 }
 
 /** The bytes of elements outside the file. */
@@ -57,7 +57,7 @@ function externalBytes(t: TensorProto, external: External): Uint8Array {
   const all = internals.asBytes('onnx', found);
   const begin = numberOf(t, 'offset', offset);
   const size = length === undefined ? all.length - begin : numberOf(t, 'length', length);
-  if (begin > all.length || size > all.length - begin) throw damaged('onnx', `the elements of ${nameOf(t)} are not within ${shown(location)}`);
+  if (begin > all.length || size > all.length - begin) throw damagedError('onnx', `the elements of ${nameOf(t)} are not within ${shown(location)}`);
   return all.subarray(begin, begin + size);
 }
 
@@ -66,7 +66,7 @@ function bytesOf(t: TensorProto, { bytes, external }: Source): Uint8Array | null
   const found = t.external ? externalBytes(t, external) : t.raw ? bytes.subarray(t.raw.begin, t.raw.end) : null;
   if (!found) return null;
   const { bits, dtype } = elementType('onnx', nameOf(t), t.type);
-  if (dtype === 'string') throw damaged('onnx', `${nameOf(t)} has texts as bytes`);
+  if (dtype === 'string') throw damagedError('onnx', `${nameOf(t)} has texts as bytes`);
   if (found.length !== Math.ceil((elementsOf(t) * bits) / 8)) throw wrongLength(t, found.length, 'bytes');
   return found;
 }

@@ -8,7 +8,7 @@ import { merged } from './merging.js';
 import { PRETOKENIZERS, wordsOf } from './pretokenizers.js';
 import { wordPiece } from './wordpiece.js';
 
-const { damaged, readOptions, shown } = internals;
+const { damagedError, readOptions, shown } = internals;
 
 export interface EncodeTextOptions {
   /** Whether texts of special tokens, e.g. '<|im_end|>', become these tokens. Default true. Use false for text from users. */
@@ -84,7 +84,7 @@ interface Codec {
 function arrayOf<T>(op: string, metadata: GgufMetadata, key: string, is: (value: unknown) => boolean): T | undefined {
   const value = metadata[`tokenizer.ggml.${key}`];
   if (value === undefined || is(value)) return value as T | undefined;
-  throw damaged(op, `tokenizer.ggml.${key} is ${shown(value)}`);
+  throw damagedError(op, `tokenizer.ggml.${key} is ${shown(value)}`);
 }
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && (value.length === 0 || typeof value[0] === 'string');
@@ -92,9 +92,9 @@ const isNumbers = (value: unknown): boolean => internals.isNumericArray(value);
 
 function readVocabulary(op: string, metadata: GgufMetadata): Vocabulary {
   const texts = arrayOf<readonly string[]>(op, metadata, 'tokens', isTexts);
-  if (!texts || texts.length === 0) throw damaged(op, 'the file has no tokenizer.ggml.tokens');
+  if (!texts || texts.length === 0) throw damagedError(op, 'the file has no tokenizer.ggml.tokens');
   const types = arrayOf<ArrayLike<number>>(op, metadata, 'token_type', isNumbers);
-  if (types && types.length !== texts.length) throw damaged(op, `${types.length} types of ${texts.length} tokens`);
+  if (types && types.length !== texts.length) throw damagedError(op, `${types.length} types of ${texts.length} tokens`);
   const byText = new Map<string, number>();
   texts.forEach((text, token) => {
     if (!byText.has(text)) byText.set(text, token);
@@ -109,7 +109,7 @@ function tokenNamed(op: string, { metadata, texts }: Vocabulary, name: string): 
   if (typeof token === 'number' && token >= 0 && token < texts.length && Number.isInteger(token)) return token;
   // Some tools write these for "none".
   if (token === 0xffffffff || token === -1) return undefined;
-  throw damaged(op, `tokenizer.ggml.${name}_token_id is ${shown(token)}, of ${texts.length} tokens`);
+  throw damagedError(op, `tokenizer.ggml.${name}_token_id is ${shown(token)}, of ${texts.length} tokens`);
 }
 
 /* ---- byte-level BPE ---- */
@@ -146,7 +146,7 @@ const byteText = (byte: number): string => `<0x${byte.toString(16).toUpperCase()
 function sentencePiece(op: string, vocabulary: Vocabulary): Codec {
   const { metadata, byText, texts, types } = vocabulary;
   const scores = arrayOf<ArrayLike<number>>(op, metadata, 'scores', isNumbers);
-  if (!scores || scores.length !== texts.length) throw damaged(op, `${scores?.length ?? 'no'} scores of ${texts.length} tokens`);
+  if (!scores || scores.length !== texts.length) throw damagedError(op, `${scores?.length ?? 'no'} scores of ${texts.length} tokens`);
   const unknown = tokenNamed(op, vocabulary, 'unknown') ?? 0;
   const addsSpace = metadata['tokenizer.ggml.add_space_prefix'] !== false;
   const cost = (left: string, right: string): number | undefined => {
@@ -174,7 +174,7 @@ function sentencePiece(op: string, vocabulary: Vocabulary): Codec {
 
 function ofBert(op: string, vocabulary: Vocabulary): Codec {
   const unknown = tokenNamed(op, vocabulary, 'unknown');
-  if (unknown === undefined) throw damaged(op, 'the file has no tokenizer.ggml.unknown_token_id');
+  if (unknown === undefined) throw damagedError(op, 'the file has no tokenizer.ggml.unknown_token_id');
   return {
     addsBegin: true,
     addsEnd: true,
