@@ -4,7 +4,7 @@
  *                barriers, for the first cotangent, so no other value of the body lives until then
  *   custom       its rule, or the transpose of its rule for the other direction. Only its arguments have derivatives */
 #include "autodiff/control_site.h"
-#include "autodiff/flow.h"
+#include "autodiff/dependents.h"
 #include "autodiff/vjp.h"
 
 /* ---- checkpoint ------------------------------------------------------------------------------ */
@@ -149,7 +149,7 @@ static sn_status check_linear(const rule *r, const sn_id *made, size_t n) {
   uint8_t *marks;
   SN_TRY(sn_arena_alloc(b->arena, range.end - range.first, 1, (void **)&marks));
   for (size_t i = 0; i < r->n_given; i++) marks[r->given[i] - range.first] = 1;
-  SN_TRY(sn_flow_nodes(b, range, marks));
+  SN_TRY(sn_mark_dependents(b, range, marks));
   for (size_t i = 0; i < n; i++)
     SN_FAIL_IF(b->arena->env, made[i] >= range.first && marks[made[i] - range.first],
                SN_ERR_ARGUMENT, r->s->c.reverse ? "customVjp" : "customJvp",

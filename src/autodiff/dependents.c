@@ -1,9 +1,9 @@
-/* flow.c - walks nodes in order, and within control flow its regions.
+/* dependents.c - walks nodes in order, and within control flow its regions.
  *
  *   scan, while        a carry depends on its initial value and on what the body makes it of, also in earlier rounds
  *   while, cond        results also depend on what the test, or the bool, depends on
  *   custom             results depend on all inputs: its rule may read inputs that the function does not */
-#include "autodiff/flow.h"
+#include "autodiff/dependents.h"
 
 static sn_status flow_of_control(sn_arena *arena, const sn_control *c, const uint8_t *given,
                                  size_t n, uint8_t *results);
@@ -98,7 +98,7 @@ static sn_status flow_of_control(sn_arena *arena, const sn_control *c, const uin
   return SN_OK;
 }
 
-sn_status sn_flow_nodes(sn_build *b, sn_range range, uint8_t *marks) {
+sn_status sn_mark_dependents(sn_build *b, sn_range range, uint8_t *marks) {
   flow f;
   SN_TRY(begin(&f, b->arena, range.end - range.first, marks));
   for (sn_id id = range.first; id < range.end; id++) {
