@@ -2,7 +2,7 @@
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
-#include "tensor/sharing.h"
+#include "tensor/sharding.h"
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
   SN_TRY(sn_saved_read(bytes, size, arena, &saved));
   SN_FAIL_IF(&ctx->env, is_step && !saved.is_step, SN_ERR_ARGUMENT, NULL,
              "this saved program is no training step");
-  if (is_step) SN_TRY(sn_share_step(ctx, arena, &saved));
+  if (is_step) SN_TRY(sn_shard_step(ctx, arena, &saved));
   SN_TRY(sn_program_new(ctx, saved.n_inputs, saved.graph.n_outputs, &p));
   sn_status status = load_captured(p, &saved);
   if (!status) status = load_note(p, saved.note);

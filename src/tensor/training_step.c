@@ -4,7 +4,7 @@
 #include "program/saved.h"
 #include "tensor/eval.h"
 #include "tensor/program.h"
-#include "tensor/sharing.h"
+#include "tensor/sharding.h"
 
 typedef struct sn_program_step {
   sn_arena arena;

@@ -1,7 +1,7 @@
-/* sharing_wasm.c - a page is one process: nothing is shared. */
-#include "tensor/sharing.h"
+/* sharding_wasm.c - a page is one process: nothing is shared. */
+#include "tensor/sharding.h"
 
-sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
+sn_status sn_shard_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
   (void)ctx;
   (void)arena;
   (void)saved;

@@ -1,7 +1,7 @@
 #include "passes/parallel.h"
-#include "tensor/sharing.h"
+#include "tensor/sharding.h"
 
-sn_status sn_share_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
+sn_status sn_shard_step(sn_context *ctx, sn_arena *arena, sn_saved *saved) {
   const sn_graph whole = saved->graph;
   sn_share how = {.ranks = ctx->processes.ranks,
                   .rank = ctx->processes.rank,
