@@ -99,7 +99,7 @@ GRAD(all_gather) { s->dx[0] = sn_build_along(s->b, SN_OP_shard, ((int64_t[]){s->
 /* y = sum over the blocks of x: dx = dy for each of them */
 GRAD(all_reduce) {
   const sn_type x = *sn_build_type(s->b, X);
-  s->dx[0] = sn_build_spread(s->b, DY, &x, (uint64_t)1 << s->attrs[0]);
+  s->dx[0] = sn_build_broadcast_back(s->b, DY, &x, (uint64_t)1 << s->attrs[0]);
 }
 
 /* y = permute(x, p): dx = permute(dy, p^-1) */
@@ -240,7 +240,7 @@ GRAD(softmax) {
   const uint64_t axis = (uint64_t)1 << s->attrs[0];
   const sn_id y = rounded(s, Y);
   const sn_id mean = sn_build_reduce(s->b, SN_OP_sum, MUL(y, DY), axis);
-  s->dx[0] = MUL(y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
+  s->dx[0] = MUL(y, SUB(DY, sn_build_broadcast_back(s->b, mean, &x, axis)));
 }
 
 /* y = x in another float dtype: dx = dy cast to the wide dtype of x's; in mixed precision dy is rounded
@@ -394,17 +394,17 @@ GRAD(recurrence) {
 /* y = sum x: dx = dy everywhere */
 GRAD(sum) {
   const sn_type x = *sn_build_type(s->b, X);
-  s->dx[0] = sn_build_spread(s->b, DY, &x, (uint64_t)s->attrs[0]);
+  s->dx[0] = sn_build_broadcast_back(s->b, DY, &x, (uint64_t)s->attrs[0]);
 }
 
 /* y = max x: dx = dy where x = y, shared equally among ties (as JAX does) */
 GRAD(max) {
   const sn_type x = *sn_build_type(s->b, X);
   const uint64_t axes = (uint64_t)s->attrs[0];
-  const sn_id hit = BINARY(equal, X, sn_build_spread(s->b, Y, &x, axes));
+  const sn_id hit = BINARY(equal, X, sn_build_broadcast_back(s->b, Y, &x, axes));
   const sn_id ones = sn_build_cast(s->b, SN_OP_astype, hit, x.dtype);
   const sn_id share = DIV(DY, sn_build_reduce(s->b, SN_OP_sum, ones, axes));
-  s->dx[0] = MUL(sn_build_spread(s->b, share, &x, axes), ones);
+  s->dx[0] = MUL(sn_build_broadcast_back(s->b, share, &x, axes), ones);
 }
 #define grad_min grad_max
 
@@ -431,7 +431,7 @@ GRAD(prod) {
   const sn_id others = MUL(sn_build_along(s->b, SN_OP_cumprod, ahead, line),
                            sn_build_along(s->b, SN_OP_cumprod, behind, line));
   const sn_id placed = sn_build_transpose(s->b, sn_build_reshape(s->b, others, &order), inverse);
-  s->dx[0] = MUL(placed, sn_build_spread(s->b, DY, &x, axes));
+  s->dx[0] = MUL(placed, sn_build_broadcast_back(s->b, DY, &x, axes));
 }
 
 /* -- elementwise, one input -------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ sn_id sn_build_reduce(sn_build *b, sn_op op, sn_id x, uint64_t axes) {
   return sn_build_op(b, op, &x, 1, &mask, 1, NULL);
 }
 
-sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes) {
+sn_id sn_build_broadcast_back(sn_build *b, sn_id x, const sn_type *type, uint64_t axes) {
   if (b->status) return SN_NONE;
   sn_type kept = *type;
   for (int i = 0; i < type->rank; i++)
@@ -87,7 +87,7 @@ sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, in
   return sn_build_op(b, op, &x, 1, attrs, 2 * (size_t)rank + (op == SN_OP_pad), type);
 }
 
-sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out) {
+sn_id sn_build_interleave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out) {
   if (b->status) return SN_NONE;
   sn_type type = *sn_build_type(b, *x), part = type, joined = type;
   memmove(part.dims + axis + 2, part.dims + axis + 1,

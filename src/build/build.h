@@ -79,7 +79,7 @@ sn_id sn_build_broadcast(sn_build *b, sn_id x, const sn_type *type);
 sn_id sn_build_transpose(sn_build *b, sn_id x, const int64_t *perm);
 sn_id sn_build_reduce(sn_build *b, sn_op op, sn_id x, uint64_t axes);
 /* Broadcasts x, the result of a reduction over axes, back to type's shape: a reshape and a broadcast. */
-sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
+sn_id sn_build_broadcast_back(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
 /* An op along one axis: gather, scatter, sort, scan. The array attrs begins with the axis. */
 #define sn_build_along(b, op, attrs, ...)                              \
   sn_build_op((b), (op), (const sn_id[]){__VA_ARGS__},                 \
@@ -93,7 +93,7 @@ sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size
 sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, int64_t step,
                     const sn_type *type);
 /* Interleaves n values along an axis: one element of each in turn, and of all these the first `out`. */
-sn_id sn_build_weave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out);
+sn_id sn_build_interleave(sn_build *b, const sn_id *x, int64_t n, int axis, int64_t out);
 /* The sum of the blocks of x along an axis: pairs of neighbours are added, then pairs of these ...; 0 if there are none. */
 sn_id sn_build_sum_blocks(sn_build *b, sn_id x, int64_t axis);
 /* The same for n > 0 values. Overwrites the array x. */

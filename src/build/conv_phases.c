@@ -12,7 +12,7 @@ typedef struct axis {
   int64_t before, padded; /* zeros in front of x; size of x with zeros on both sides */
 } axis;
 
-typedef struct weaving {
+typedef struct interleaving {
   sn_build *b;
   sn_conv_attrs conv;
   int axes;
@@ -20,7 +20,7 @@ typedef struct weaving {
   sn_id x, w; /* x is padded for all phases */
   const sn_type *y;
   int64_t few;
-} weaving;
+} interleaving;
 
 /* The taps of a phase: `count` taps, the first one and every spread-th after it. The phase's first result reads x from
  * `start` on, which may be negative. */
@@ -69,7 +69,7 @@ static axis axis_of(const sn_conv_attrs *c, int i, int64_t n, int64_t window, in
   return a;
 }
 
-static sn_id pad(const weaving *v, sn_id x) {
+static sn_id pad(const interleaving *v, sn_id x) {
   if (v->b->status) return SN_NONE;
   sn_type type = *sn_build_type(v->b, x);
   int64_t attrs[SN_MAX_ATTRS] = {0};
@@ -83,7 +83,7 @@ static sn_id pad(const weaving *v, sn_id x) {
 }
 
 /* One phase of the result: phase at[i] along axis i. */
-static sn_id make_phase(const weaving *v, const int64_t *at) {
+static sn_id make_phase(const interleaving *v, const int64_t *at) {
   if (v->b->status) return SN_NONE;
   const int axes = v->axes, rank = axes + 2;
   sn_type y = *v->y, x = *sn_build_type(v->b, v->x), w = *sn_build_type(v->b, v->w);
@@ -114,18 +114,18 @@ static sn_id make_phase(const weaving *v, const int64_t *at) {
 }
 
 /* Interleaves the phases along axis i and drops what lies beyond the result's end. */
-static sn_id weave(const weaving *v, int i, const sn_id *phases) {
+static sn_id interleave(const interleaving *v, int i, const sn_id *phases) {
   if (v->b->status) return SN_NONE;
   const axis *a = &v->of[i];
   if (a->spread == 1) return *phases;
-  if (a->phases > 1) return sn_build_weave(v->b, phases, a->phases, 1 + i, a->out);
+  if (a->phases > 1) return sn_build_interleave(v->b, phases, a->phases, 1 + i, a->out);
   sn_type type = *sn_build_type(v->b, *phases);
   type.dims[1 + i] = a->out;
   return sn_build_part(v->b, SN_OP_pad, *phases, 1 + i, 0, a->spread, &type);
 }
 
 /* Makes all phases, in an array where the last axis varies fastest, then interleaves them axis by axis from the last. */
-static sn_id weave_all(const weaving *v) {
+static sn_id interleave_all(const interleaving *v) {
   int64_t n = 1, at[SN_CONV_AXES];
   sn_id *phases = NULL;
   for (int i = 0; i < v->axes; i++) n *= v->of[i].phases;
@@ -138,7 +138,7 @@ static sn_id weave_all(const weaving *v) {
   for (int i = v->axes - 1; i >= 0; i--) {
     n /= v->of[i].phases;
     for (int64_t k = 0; k < n && !v->b->status; k++)
-      phases[k] = weave(v, i, phases + k * v->of[i].phases);
+      phases[k] = interleave(v, i, phases + k * v->of[i].phases);
   }
   return v->b->status ? SN_NONE : *phases;
 }
@@ -148,9 +148,9 @@ sn_id sn_build_conv_phases(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, 
   if (b->status) return SN_NONE;
   const sn_type x_type = *sn_build_type(b, x), w_type = *sn_build_type(b, w);
   const int axes = y->rank - 2;
-  weaving v = {b, sn_conv_of(attrs, axes), axes, .w = w, .y = y, .few = few};
+  interleaving v = {b, sn_conv_of(attrs, axes), axes, .w = w, .y = y, .few = few};
   for (int i = 0; i < axes; i++)
     v.of[i] = axis_of(&v.conv, i, x_type.dims[1 + i], w_type.dims[i], y->dims[1 + i]);
   v.x = pad(&v, x);
-  return b->status ? SN_NONE : weave_all(&v);
+  return b->status ? SN_NONE : interleave_all(&v);
 }

@@ -111,8 +111,8 @@ static sn_id make(const layer *l, sn_id x, sn_id w) {
   for (int k = 0; k < PLACES; k++) v[k] = multiply(l, v[k], u[k]);
   transform(l->b, transform_output, v, TILE, y, RESULTS);
   for (int i = 0; i < RESULTS; i++)
-    lines[i] = sn_build_weave(l->b, y + i * RESULTS, RESULTS, 2, l->y->dims[2]);
-  return sn_build_weave(l->b, lines, RESULTS, 1, l->y->dims[1]);
+    lines[i] = sn_build_interleave(l->b, y + i * RESULTS, RESULTS, 2, l->y->dims[2]);
+  return sn_build_interleave(l->b, lines, RESULTS, 1, l->y->dims[1]);
 }
 
 static layer layer_of(const int64_t *attrs, const sn_type *w, const sn_type *y) {

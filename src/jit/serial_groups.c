@@ -200,8 +200,8 @@ static sn_status describe_concat(sn_serial *s, const sn_group *g) {
 }
 
 sn_status sn_serial_group(sn_serial *s, const sn_group *g, const sn_kernel *kernel) {
-  sn_kernel stand_in = {.group = g}; /* bodies use only the group of a kernel */
-  s->j.kernel = &stand_in;
+  sn_kernel bare = {.group = g}; /* bodies use only the group of a kernel */
+  s->j.kernel = &bare;
   switch (g->kind) {
   case SN_GROUP_MAP: return describe_map(s, g);
   case SN_GROUP_REDUCE:

@@ -74,7 +74,7 @@ const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made) {
   return sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : NULL;
 }
 
-const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
+const sn_gemm_ukr *sn_gemm_ukr_fallback(const sn_gemm_ukr *of) {
   for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
     const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
     if (row->dtype == of->dtype && row->together == of->together && row->mr == of->mr &&

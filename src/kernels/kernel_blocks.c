@@ -247,7 +247,7 @@ static void run_back(const sn_kernel_run *run, int64_t begin, int64_t end, void 
   float *out = (float *)(uintptr_t)operand(run, &kernel->group->stores[0].target);
   const sn_gemm_run_time *run_time = kernel->gemm_run_time;
   sn_gemm gemm = kernel->product->gemm;
-  if (run_time && !run_time->ready(run_time->module)) gemm.ukr = sn_gemm_ukr_stand_in(gemm.ukr);
+  if (run_time && !run_time->ready(run_time->module)) gemm.ukr = sn_gemm_ukr_fallback(gemm.ukr);
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm.tasks;
     sn_gemm_tile_to(&gemm, x + batch * s->rows * s->n, bytes + batch * s->n * s->bytes,

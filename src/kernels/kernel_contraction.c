@@ -229,13 +229,13 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
     pack_units(run, begin, end);
     return;
   }
-  const bool stand_in = run_time && !run_time->ready(run_time->module);
+  const bool fallback = run_time && !run_time->ready(run_time->module);
   sn_gemm own, copy;
-  if (stand_in || g->limited) {
+  if (fallback || g->limited) {
     own = k->product->gemm;
     whole = &own;
   }
-  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->product->gemm.ukr);
+  if (fallback) own.ukr = sn_gemm_ukr_fallback(k->product->gemm.ukr);
   if (g->limited) {
     sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
     end = own.tasks;

@@ -21,7 +21,7 @@ void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n) {
   }
 }
 
-void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n) {
+void sn_strip_splat(sn_dtype dtype, void *strip, int64_t n) {
   if (dtype == SN_F64)
     for (int64_t i = 1; i < n; i++) ((double *)strip)[i] = *(const double *)strip;
   else

@@ -64,7 +64,7 @@ static inline bool sn_strip_is_memory(sn_dtype dtype) {
 }
 
 /* Copies element 0 of a strip to all n. */
-void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n);
+void sn_strip_splat(sn_dtype dtype, void *strip, int64_t n);
 
 /* Writes one value, converted, to n elements of a strip. */
 void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n);

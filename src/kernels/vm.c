@@ -321,7 +321,7 @@ void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int6
   }
   run_ops(code, slots, 0, code->n_lead, 1);
   for (uint32_t i = 0; i < code->n_spread; i++)
-    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
+    sn_strip_splat(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
 }
 
 static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint32_t number,

@@ -14,9 +14,9 @@ static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *t
   if (!type->dims[axis]) return x;
   const uint64_t axes = (uint64_t)1 << axis;
   const sn_id top = sn_build_reduce(b, SN_OP_max, x, axes);
-  const sn_id z = sn_build_binary(b, SN_OP_sub, x, sn_build_spread(b, top, type, axes));
+  const sn_id z = sn_build_binary(b, SN_OP_sub, x, sn_build_broadcast_back(b, top, type, axes));
   const sn_id e = sn_build_unary(b, SN_OP_exp, z), sum = sn_build_reduce(b, SN_OP_sum, e, axes);
-  return sn_build_binary(b, SN_OP_div, e, sn_build_spread(b, sum, type, axes));
+  return sn_build_binary(b, SN_OP_div, e, sn_build_broadcast_back(b, sum, type, axes));
 }
 
 /* Whether this stage expands the op. */

@@ -93,8 +93,8 @@ static sn_id log_of_softmax(const sn_match *m) {
   const sn_type type = m->type;
   const sn_id log = sn_build_unary(m->b, SN_OP_log, sum);
   /* Only if the divisor is this sum broadcast along its own axes. Graphs share equal nodes. */
-  if (below != sn_build_spread(m->b, sum, &type, axes)) return SN_NONE;
-  return sn_build_binary(m->b, SN_OP_sub, z, sn_build_spread(m->b, log, &type, axes));
+  if (below != sn_build_broadcast_back(m->b, sum, &type, axes)) return SN_NONE;
+  return sn_build_binary(m->b, SN_OP_sub, z, sn_build_broadcast_back(m->b, log, &type, axes));
 }
 
 /* ---- windows of few points ------------------------------------------------------------------- */

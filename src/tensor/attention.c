@@ -144,7 +144,7 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, bool causal, s
   }
   sn_tensor *s = k ? sn_matmul(q, flip(k)) : NULL;
   if (s) s = sn_cast(s, q->type.dtype); /* within a precision s has 16 bits; what follows is computed wide */
-  s = apply_masks(sn_with(SN_OP_mul, s, scale), &scores, mask, causal);
+  s = apply_masks(sn_binary_number(SN_OP_mul, s, scale), &scores, mask, causal);
   sn_tensor *y = sn_matmul(sn_softmax(s, -1), v);
   return sn_finish(&t, grouped ? sn_note(sn_as_reshaped(y, &out)) : y);
 }

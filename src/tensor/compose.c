@@ -69,7 +69,7 @@ sn_tensor *sn_number_like(const sn_tensor *x, double value) {
 
 sn_tensor *sn_cast(sn_tensor *x, sn_dtype dtype) { return sn_note(sn_as_dtype(x, dtype)); }
 
-sn_tensor *sn_with(sn_op op, sn_tensor *x, double value) {
+sn_tensor *sn_binary_number(sn_op op, sn_tensor *x, double value) {
   return sn_binary(op, x, sn_number_like(x, value));
 }
 

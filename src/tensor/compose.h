@@ -43,7 +43,7 @@ sn_tensor *sn_as_terms(temporaries *t, sn_tensor *x);
 sn_tensor *sn_cast(sn_tensor *x, sn_dtype dtype);
 /* A constant of the dtype of x; op of x and such a constant. */
 sn_tensor *sn_number_like(const sn_tensor *x, double value);
-sn_tensor *sn_with(sn_op op, sn_tensor *x, double value);
+sn_tensor *sn_binary_number(sn_op op, sn_tensor *x, double value);
 /* Elements [begin, begin + size) of an axis. */
 sn_tensor *sn_part(sn_tensor *x, int axis, int64_t begin, int64_t size);
 /* Splits an axis into two, outer and inner; merges axes `outer` and outer + 1 into one. */

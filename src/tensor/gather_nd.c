@@ -33,10 +33,10 @@ static numbered flatten(sn_tensor *x, sn_tensor *indices) {
   const int64_t count = axes;
   sn_tensor *all = sn_from_data(x->ctx, SN_I32, 1, &count, sizes);
   sn_tensor *step = sn_from_data(x->ctx, SN_I32, 1, &count, steps);
-  sn_tensor *from_end =
-      sn_choose(sn_with(SN_OP_less, indices, 0), sn_binary(SN_OP_add, indices, all), indices);
-  sn_tensor *inside = sn_binary(SN_OP_minimum, from_end, sn_with(SN_OP_sub, all, 1));
-  inside = sn_binary(SN_OP_mul, sn_with(SN_OP_maximum, inside, 0), step);
+  sn_tensor *from_end = sn_choose(sn_binary_number(SN_OP_less, indices, 0),
+                                  sn_binary(SN_OP_add, indices, all), indices);
+  sn_tensor *inside = sn_binary(SN_OP_minimum, from_end, sn_binary_number(SN_OP_sub, all, 1));
+  inside = sn_binary(SN_OP_mul, sn_binary_number(SN_OP_maximum, inside, 0), step);
   return (numbered){sn_note(sn_as_reshaped(x, &rows)),
                     sn_reduced(SN_OP_sum, inside, 1u << (i->rank - 1), false)};
 }

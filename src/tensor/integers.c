@@ -7,7 +7,8 @@
  * leaves of x is x mod y, and y as many times as the quotient was off: less than 2^10 times, which the
  * second quotient finds exactly. */
 static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
-  sn_tensor *none = sn_with(SN_OP_equal, y, 0), *safe = sn_choose(none, sn_number_like(y, 1), y);
+  sn_tensor *none = sn_binary_number(SN_OP_equal, y, 0),
+            *safe = sn_choose(none, sn_number_like(y, 1), y);
   sn_tensor *divisor = sn_cast(safe, SN_F32), *modulo = sn_binary(SN_OP_mod, x, safe);
   sn_tensor *first = sn_cast(sn_binary(SN_OP_div, sn_cast(x, SN_F32), divisor), SN_I32);
   sn_tensor *left = sn_binary(SN_OP_sub, x, sn_binary(SN_OP_mul, first, safe));
@@ -19,8 +20,8 @@ static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
 
 /* floor(x / y) without the error of rounding x / y: (x - x mod y) / y is nearly an integer and is rounded. */
 static sn_tensor *divide_floats(sn_tensor *x, sn_tensor *y) {
-  sn_tensor *regular =
-      sn_binary(SN_OP_logical_and, sn_unary(SN_OP_isfinite, y), sn_with(SN_OP_not_equal, y, 0));
+  sn_tensor *regular = sn_binary(SN_OP_logical_and, sn_unary(SN_OP_isfinite, y),
+                                 sn_binary_number(SN_OP_not_equal, y, 0));
   sn_tensor *multiple = sn_binary(SN_OP_sub, x, sn_binary(SN_OP_mod, x, y));
   return sn_choose(regular, sn_unary(SN_OP_round, sn_binary(SN_OP_div, multiple, y)),
                    sn_unary(SN_OP_floor, sn_binary(SN_OP_div, x, y)));
@@ -49,8 +50,9 @@ static sn_tensor *power_of_number(sn_tensor *x, uint32_t n) {
 
 /* `power` where y has the bit, `otherwise` where not. */
 static sn_tensor *where_bit(sn_tensor *y, int bit, sn_tensor *otherwise, sn_tensor *power) {
-  sn_tensor *shifted = bit ? sn_with(SN_OP_shift_right_logical, y, bit) : y;
-  sn_tensor *clear = sn_with(SN_OP_equal, sn_with(SN_OP_bitwise_and, shifted, 1), 0);
+  sn_tensor *shifted = bit ? sn_binary_number(SN_OP_shift_right_logical, y, bit) : y;
+  sn_tensor *clear =
+      sn_binary_number(SN_OP_equal, sn_binary_number(SN_OP_bitwise_and, shifted, 1), 0);
   return sn_choose(clear, otherwise, power);
 }
 
@@ -62,9 +64,10 @@ static sn_tensor *power_of_tensor(sn_tensor *x, sn_tensor *y) {
     square = sn_binary(SN_OP_mul, square, square);
     power = where_bit(y, bit, power, sn_binary(SN_OP_mul, power, square));
   }
-  sn_tensor *of_minus_one = sn_choose(sn_with(SN_OP_equal, x, -1), where_bit(y, 0, one, x), zero);
-  sn_tensor *inverse = sn_choose(sn_with(SN_OP_equal, x, 1), x, of_minus_one);
-  return sn_choose(sn_with(SN_OP_less, y, 0), inverse, power);
+  sn_tensor *of_minus_one =
+      sn_choose(sn_binary_number(SN_OP_equal, x, -1), where_bit(y, 0, one, x), zero);
+  sn_tensor *inverse = sn_choose(sn_binary_number(SN_OP_equal, x, 1), x, of_minus_one);
+  return sn_choose(sn_binary_number(SN_OP_less, y, 0), inverse, power);
 }
 
 bool sn_is_integer_power(const sn_tensor *x, const sn_tensor *y) {

@@ -18,13 +18,15 @@ static sn_tensor *pad_with(sn_tensor *x, const sn_type *type, const int64_t *bef
 
 /* Which of n elements comes to position i, counted from the first element (so negative in front), as in NumPy. */
 static sn_tensor *places(sn_tensor *i, double n, sn_pad_mode mode) {
-  if (mode == SN_PAD_EDGE) return sn_with(SN_OP_minimum, sn_with(SN_OP_maximum, i, 0), n - 1);
+  if (mode == SN_PAD_EDGE)
+    return sn_binary_number(SN_OP_minimum, sn_binary_number(SN_OP_maximum, i, 0), n - 1);
   if (mode == SN_PAD_REFLECT) {
-    if (n == 1) return sn_with(SN_OP_mul, i, 0);
-    sn_tensor *from_last = sn_with(SN_OP_sub, sn_with(SN_OP_mod, i, 2 * n - 2), n - 1);
+    if (n == 1) return sn_binary_number(SN_OP_mul, i, 0);
+    sn_tensor *from_last =
+        sn_binary_number(SN_OP_sub, sn_binary_number(SN_OP_mod, i, 2 * n - 2), n - 1);
     return sn_binary(SN_OP_sub, sn_number_like(i, n - 1), sn_unary(SN_OP_abs, from_last));
   }
-  sn_tensor *in_period = sn_with(SN_OP_mod, i, 2 * n);
+  sn_tensor *in_period = sn_binary_number(SN_OP_mod, i, 2 * n);
   return sn_binary(SN_OP_minimum, in_period,
                    sn_binary(SN_OP_sub, sn_number_like(i, 2 * n - 1), in_period));
 }
@@ -51,7 +53,7 @@ sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, sn_
   for (int i = 0; i < type.rank; i++) {
     if (type.dims[i] == x->type.dims[i]) continue;
     sn_tensor *at = sn_iota(x->ctx, SN_I32, 1, &type.dims[i], 0);
-    at = sn_with(SN_OP_sub, at, (double)before[i]);
+    at = sn_binary_number(SN_OP_sub, at, (double)before[i]);
     y = sn_take(y, places(at, (double)x->type.dims[i], mode), i);
   }
   return sn_finish(&t, y);

@@ -30,8 +30,9 @@ sn_status sn_quantize(sn_tensor *x, int axis, int64_t block_size, int64_t bits, 
   const int64_t n = x->type.dims[axis], size = block_size != SN_DEFAULT ? block_size : n ? n : 1;
   sn_tensor *blocks = in_blocks(what, sn_cast(x, sn_float_dtype(x->type.dtype)), axis, size);
   sn_tensor *largest = sn_reduced(SN_OP_max, sn_unary(SN_OP_abs, blocks), 1u << (axis + 1), true);
-  sn_tensor *scale = sn_with(SN_OP_div, largest, bits == 8 ? 127 : 7);
-  sn_tensor *divisor = sn_choose(sn_with(SN_OP_equal, scale, 0), sn_number_like(scale, 1), scale);
+  sn_tensor *scale = sn_binary_number(SN_OP_div, largest, bits == 8 ? 127 : 7);
+  sn_tensor *divisor =
+      sn_choose(sn_binary_number(SN_OP_equal, scale, 0), sn_number_like(scale, 1), scale);
   sn_tensor *steps = sn_unary(SN_OP_round, sn_binary(SN_OP_div, blocks, divisor));
   sn_tensor *whole = sn_cast(sn_merge_axes(steps, axis), SN_I8);
   sn_tensor *results[] = {bits == 8 ? whole : sn_pack_int4(whole, axis),
@@ -85,9 +86,10 @@ sn_tensor *sn_pack_int4(sn_tensor *x, int axis) {
   const sn_status status = sn_resolve_axis(x, what, &axis);
   if (status) return sn_refuse(ctx, status);
   temporaries t = sn_begin(x, what);
-  sn_tensor *pairs = sn_with(SN_OP_bitwise_and, in_blocks(what, sn_cast(x, SN_I32), axis, 2), 15);
+  sn_tensor *pairs =
+      sn_binary_number(SN_OP_bitwise_and, in_blocks(what, sn_cast(x, SN_I32), axis, 2), 15);
   sn_tensor *low = sn_part(pairs, axis + 1, 0, 1), *high = sn_part(pairs, axis + 1, 1, 1);
-  sn_tensor *both = sn_binary(SN_OP_bitwise_or, low, sn_with(SN_OP_shift_left, high, 4));
+  sn_tensor *both = sn_binary(SN_OP_bitwise_or, low, sn_binary_number(SN_OP_shift_left, high, 4));
   return sn_finish(&t, sn_cast(sn_merge_axes(both, axis), SN_U8));
 }
 
@@ -102,10 +104,10 @@ sn_tensor *sn_unpack_int4(sn_tensor *x, int axis) {
   if (status) return sn_refuse(ctx, status);
   temporaries t = sn_begin(x, what);
   sn_tensor *wide = sn_cast(x, SN_I32);
-  sn_tensor *halves[] = {sn_with(SN_OP_bitwise_and, wide, 15),
-                         sn_with(SN_OP_shift_right_logical, wide, 4)};
+  sn_tensor *halves[] = {sn_binary_number(SN_OP_bitwise_and, wide, 15),
+                         sn_binary_number(SN_OP_shift_right_logical, wide, 4)};
   sn_tensor *pairs = sn_stack(halves, 2, axis + 1);
-  sn_tensor *whole = sn_with(SN_OP_sub, sn_with(SN_OP_bitwise_xor, pairs, 8), 8);
+  sn_tensor *whole = sn_binary_number(SN_OP_sub, sn_binary_number(SN_OP_bitwise_xor, pairs, 8), 8);
   return sn_finish(&t, sn_cast(sn_merge_axes(whole, axis), SN_I8));
 }
 

@@ -37,7 +37,8 @@ static sn_tensor *angles(sn_context *ctx, const turning *r, sn_dtype dtype, int6
   sn_tensor *position = sn_iota(ctx, dtype, 1, &tokens, 0);
   if (r->offset) position = sn_binary(SN_OP_add, position, r->offset);
   sn_tensor *pair = sn_iota(ctx, dtype, 1, (int64_t[]){size / 2}, 0);
-  sn_tensor *speed = sn_unary(SN_OP_exp, sn_with(SN_OP_mul, pair, -2 * log_base / (double)size));
+  sn_tensor *speed =
+      sn_unary(SN_OP_exp, sn_binary_number(SN_OP_mul, pair, -2 * log_base / (double)size));
   return sn_binary(SN_OP_mul, sn_reshape(position, 2, (int64_t[]){tokens, 1}), speed);
 }
 
@@ -67,7 +68,7 @@ sn_tensor *sn_rope(sn_tensor *x, double base, sn_tensor *offset, sn_tensor *cos,
   sn_tensor *points = sn_split_axis(f, last, interleaved ? half : 2, interleaved ? 2 : half);
   const sn_type side = {dtype, interleaved ? 1 : 2, {2, 1}};
   sn_tensor *sides = sn_iota(x->ctx, dtype, side.rank, side.dims, 0);
-  sides = sn_with(SN_OP_sub, sn_with(SN_OP_mul, sides, 2), 1);
+  sides = sn_binary_number(SN_OP_sub, sn_binary_number(SN_OP_mul, sides, 2), 1);
   sn_tensor *rotated =
       sn_binary(SN_OP_mul, sn_flip(points, 1u << pair), sn_binary(SN_OP_mul, s, sides));
   rotated = sn_binary(SN_OP_add, sn_binary(SN_OP_mul, points, c), rotated);

@@ -44,7 +44,7 @@ static void expect_kernels(lab *l, size_t maps, size_t reduces, size_t contracti
 #define SUM(x, axes) sn_build_reduce(&l.b, SN_OP_sum, x, axes)
 
 static sn_id spread(lab *l, sn_id x, sn_type type, uint64_t axes) {
-  return sn_build_spread(&l->b, x, &type, axes);
+  return sn_build_broadcast_back(&l->b, x, &type, axes);
 }
 
 static void a_linear_layer_is_one_contraction(void **state) {
@@ -202,7 +202,8 @@ static sn_id normalise(lab *l, sn_id x, sn_type type) {
   const uint64_t last = 1ull << (type.rank - 1);
   const sn_id sum = sn_build_reduce(b, SN_OP_sum, x, last);
   const sn_id mean = sn_build_binary(b, SN_OP_div, sum, sn_build_like(b, sum, n));
-  const sn_id centred = sn_build_binary(b, SN_OP_sub, x, sn_build_spread(b, mean, &type, last));
+  const sn_id centred =
+      sn_build_binary(b, SN_OP_sub, x, sn_build_broadcast_back(b, mean, &type, last));
   const sn_id squares =
       sn_build_reduce(b, SN_OP_sum, sn_build_unary(b, SN_OP_square, centred), last);
   const sn_id scale = sn_build_unary(
@@ -210,7 +211,7 @@ static sn_id normalise(lab *l, sn_id x, sn_type type) {
       sn_build_binary(b, SN_OP_add,
                       sn_build_binary(b, SN_OP_div, squares, sn_build_like(b, sum, n)),
                       sn_build_like(b, sum, 1e-5)));
-  return sn_build_binary(b, SN_OP_mul, centred, sn_build_spread(b, scale, &type, last));
+  return sn_build_binary(b, SN_OP_mul, centred, sn_build_broadcast_back(b, scale, &type, last));
 }
 
 static void layer_norm_is_one_row_kernel(void **state) {
@@ -219,7 +220,7 @@ static void layer_norm_is_one_row_kernel(void **state) {
   lab_open(&l, true);
   const sn_type type = F32(2, 5, 16);
   const sn_id x = input(&l, type), w = input(&l, F32(16));
-  OUTPUTS(&l, BINARY(mul, normalise(&l, x, type), sn_build_spread(&l.b, w, &type, 3)));
+  OUTPUTS(&l, BINARY(mul, normalise(&l, x, type), sn_build_broadcast_back(&l.b, w, &type, 3)));
   expect_rows(&l, 1, 3);
   lab_close(&l);
 }

@@ -39,7 +39,7 @@ static void faults_in_groups_are_found(void **state) {
     lab_open(&l, true);
     const sn_type type = F32(6, 9);
     const sn_id x = input(&l, type), e = UNARY(exp, x), s = SUM(e, 2);
-    OUTPUTS(&l, BINARY(div, e, sn_build_spread(&l.b, s, &type, 2)), UNARY(log, s));
+    OUTPUTS(&l, BINARY(div, e, sn_build_broadcast_back(&l.b, s, &type, 2)), UNARY(log, s));
     sn_groups groups = cut_graph(&l, true);
     assert_int_equal(groups.n_groups, 1);
     assert_int_equal(sn_groups_verify(&groups, &l.arena), SN_OK);

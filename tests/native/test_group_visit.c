@@ -67,7 +67,7 @@ static void rows(void **state) {
   lab_open(&l, true);
   const sn_type type = F32(6, 9);
   const sn_id x = input(&l, type), e = UNARY(exp, x), s = SUM(e, 2);
-  OUTPUTS(&l, BINARY(div, e, sn_build_spread(&l.b, s, &type, 2)), UNARY(log, s));
+  OUTPUTS(&l, BINARY(div, e, sn_build_broadcast_back(&l.b, s, &type, 2)), UNARY(log, s));
   const sn_groups groups = cut_graph(&l, true);
   expect_touches(&l, groups.groups, SN_GROUP_ROW, "load0 b0(6, 9), store1 b1(6, 9), store2 b2(6)");
   lab_close(&l);
@@ -129,7 +129,7 @@ static void chains(void **state) {
   const sn_type scores = F32(4, 96, 96);
   const sn_id q = input(&l, F32(4, 96, 8)), k = input(&l, F32(4, 8, 96)), v = input(&l, scores);
   const sn_id e = UNARY(exp, sn_build_matmul(&l.b, q, k)), s = SUM(e, 4);
-  const sn_id p = BINARY(div, e, sn_build_spread(&l.b, s, &scores, 4));
+  const sn_id p = BINARY(div, e, sn_build_broadcast_back(&l.b, s, &scores, 4));
   OUTPUTS(&l, sn_build_matmul(&l.b, p, v));
   const sn_groups groups = cut_graph(&l, true);
   assert_int_equal(groups.n_groups, 1);

@@ -75,7 +75,7 @@ static void only_bodies_look_up_rows(void **state) {
   const sn_id sum = sn_build_reduce(&l.b, SN_OP_sum, rows, 2);
   assert_int_equal(kernels(&l, UNARY(exp, rows)), 1);
   assert_int_equal(kernels(&l, sum), 1); /* of each row */
-  assert_int_equal(kernels(&l, BINARY(sub, rows, sn_build_spread(&l.b, sum, &type, 2))), 1);
+  assert_int_equal(kernels(&l, BINARY(sub, rows, sn_build_broadcast_back(&l.b, sum, &type, 2))), 1);
   assert_int_equal(kernels(&l, UNARY(exp, elements)), 2); /* an index for each element */
   assert_int_equal(kernels(&l, sn_build_reduce(&l.b, SN_OP_sum, rows, 1)), 2);
   assert_int_equal(kernels(&l, sn_build_matmul(&l.b, rows, input(&l, F32(9, 2)))), 2);

@@ -264,7 +264,7 @@ static sn_id added_to_a_product(lab *l, sn_id x, sn_id y) {
 }
 static sn_id reduced_inside(lab *l, sn_id x, sn_id y) {
   const sn_type type = F32(8, 8);
-  const sn_id s = sn_build_spread(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, 2), &type, 2);
+  const sn_id s = sn_build_broadcast_back(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, 2), &type, 2);
   return plain_add(l, y, s);
 }
 static sn_id another_dtype(lab *l, sn_id x, sn_id y) {
@@ -448,7 +448,8 @@ static sn_id random_step(lab *l, const sn_id *pool, size_t n, case_random *rando
   case 0: return sn_build_unary(&l->b, SN_OP_exp, x);
   case 1: return sn_build_swap_last(&l->b, x);
   case 2: return sn_build_matmul(&l->b, x, y);
-  case 3: return sn_build_spread(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, axes), &type, axes);
+  case 3:
+    return sn_build_broadcast_back(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, axes), &type, axes);
   case 4: return sn_build_op(&l->b, SN_OP_slice, &x, 1, flip, 4, &type);
   default: return sn_build_binary(&l->b, case_one_in(random, 2) ? SN_OP_add : SN_OP_sub, x, y);
   }

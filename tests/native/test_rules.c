@@ -138,9 +138,9 @@ static sn_id joined(lab *l, sn_id a, sn_id b) {
 
 static sn_id softmax_of(lab *l, sn_id x) {
   const sn_type type = *sn_build_type(&l->b, x);
-  const sn_id top = sn_build_spread(&l->b, RED(max, x, 2), &type, 2);
+  const sn_id top = sn_build_broadcast_back(&l->b, RED(max, x, 2), &type, 2);
   const sn_id e = U(exp, B(sub, x, top));
-  return B(div, e, sn_build_spread(&l->b, RED(sum, e, 2), &type, 2));
+  return B(div, e, sn_build_broadcast_back(&l->b, RED(sum, e, 2), &type, 2));
 }
 
 #define LEAVE NULL /* the pass finds nothing */
@@ -374,7 +374,7 @@ static void every_rule(void **state) {
 static sn_id largest(lab *l, sn_id x) {
   const sn_id pairs = PAIRS(x);
   const sn_type type = *sn_build_type(&l->b, pairs);
-  const sn_id most = sn_build_spread(&l->b, RED(max, pairs, 2), &type, 2);
+  const sn_id most = sn_build_broadcast_back(&l->b, RED(max, pairs, 2), &type, 2);
   return RED(sum, AS(F32, B(equal, pairs, most)), 2);
 }
 #define MOST_OF_PAIR "maximum(" AT("x") ", " AT("x") ")"
@@ -502,7 +502,7 @@ static sn_id random_node(lab *l, sn_id *made, int n) {
   case 7: return RESHAPE(U(square, RESHAPE(x, 24)), R, C);
   case 8: {
     const sn_type type = *sn_build_type(&l->b, x);
-    const sn_id top = sn_build_spread(&l->b, RED(max, x, 2), &type, 2);
+    const sn_id top = sn_build_broadcast_back(&l->b, RED(max, x, 2), &type, 2);
     return B(sub, U(floor, top), B(add, top, N(0)));
   }
   case 9: return ROWS(joined(l, x, y), case_below(&rng, 5), R, 1);
@@ -593,10 +593,11 @@ static sn_id loss_of_log_softmax(lab *l, sn_id x, sn_id w) {
 static sn_id loss_of_norm(lab *l, sn_id x, sn_id w) {
   const sn_type type = *sn_build_type(&l->b, x);
   const sn_id total = RED(sum, x, 2), n = sn_build_like(&l->b, total, (double)type.dims[1]);
-  const sn_id centred = B(sub, x, sn_build_spread(&l->b, B(div, total, n), &type, 2));
+  const sn_id centred = B(sub, x, sn_build_broadcast_back(&l->b, B(div, total, n), &type, 2));
   const sn_id spread = B(div, RED(sum, U(square, centred), 2), n);
   const sn_id scale = U(rsqrt, B(add, spread, sn_build_like(&l->b, spread, 1e-5)));
-  return mean_square(l, B(mul, B(mul, centred, sn_build_spread(&l->b, scale, &type, 2)), w));
+  return mean_square(l,
+                     B(mul, B(mul, centred, sn_build_broadcast_back(&l->b, scale, &type, 2)), w));
 }
 
 static sn_id loss_of_parts(lab *l, sn_id x, sn_id w) {

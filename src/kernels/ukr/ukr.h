@@ -55,7 +55,7 @@ typedef struct sn_gemm_ukr {
 #define SN_GEMM_MOST_TOGETHER 4
 
 /* Kernels made at run time, by dtype. A worker that cannot install their module (`ready` says no)
- * runs sn_gemm_ukr_stand_in instead. */
+ * runs sn_gemm_ukr_fallback instead. */
 typedef struct sn_gemm_run_time {
   sn_gemm_ukr ukr[3];       /* SN_F32, SN_F64, SN_I32 */
   sn_gemm_ukr pairs, fours; /* for bytes; fours.run is NULL if there is none */
@@ -64,7 +64,7 @@ typedef struct sn_gemm_run_time {
 } sn_gemm_run_time;
 
 /* A kernel of the registry in the same shape, which is not fused. */
-const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of);
+const sn_gemm_ukr *sn_gemm_ukr_fallback(const sn_gemm_ukr *of);
 
 /* Later rows are faster: registry_*.c, one file per platform. */
 extern const sn_gemm_ukr sn_gemm_ukrs[];
