@@ -7,7 +7,7 @@
  *   p = e^(s - m) / sum e^(s - m)                           0
  *   o = p v                                                 o + 0
  *
- * Such facts are noted for each node (sn_hidden), as each line follows from those above it. Whatever
+ * Such facts are noted for each node (sn_mask_facts), as each line follows from those above it. Whatever
  * reads scores must be able to do without the hidden columns, and only members may read scores.
  * Every row has a column that counts, so if all values are finite the bits are the same. */
 #include <math.h>
@@ -36,11 +36,11 @@ static int64_t axis_of(const sn_graph *g, sn_id id) {
   return i;
 }
 
-static unsigned facts_of(const sn_graph *g, const uint8_t *hidden, const sn_node *node) {
+static unsigned facts_of(const sn_graph *g, const uint8_t *mask_facts, const sn_node *node) {
   const sn_id *in = g->edges + node->first_input;
   double value;
   if (!node->n_inputs) return 0;
-  const unsigned x = hidden[in[0]];
+  const unsigned x = mask_facts[in[0]];
   switch (node->op) {
   case SN_OP_less_equal: {
     const int64_t l = axis_of(g, in[0]), r = axis_of(g, in[1]);
@@ -52,23 +52,23 @@ static unsigned facts_of(const sn_graph *g, const uint8_t *hidden, const sn_node
     return value == 0 ? x & ZERO : value == -INFINITY ? (x & ZERO) * NEVER_BY_ZERO : 0;
   case SN_OP_exp: return (x & NEVER) / NEVER_BY_ZERO;
   case SN_OP_sub: return x & NEVER;
-  case SN_OP_mul: return (x | hidden[in[1]]) & ZERO;
+  case SN_OP_mul: return (x | mask_facts[in[1]]) & ZERO;
   case SN_OP_div: return x & ZERO;
   default: return 0;
   }
 }
 
-void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
+void sn_chain_find_masks(sn_groups *groups, uint8_t *mask_facts) {
   const sn_graph *g = groups->graph;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = &g->nodes[id];
     const uint32_t group = groups->kernel_of[id];
-    hidden[id] = (uint8_t)facts_of(g, hidden, node);
+    mask_facts[id] = (uint8_t)facts_of(g, mask_facts, node);
     if (group == SN_NONE || sn_op_describe(node->op)->kind != SN_CLASS_REDUCE) continue;
     const unsigned ignored = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
                              : node->op == SN_OP_max ? SN_NEVER_ABOVE
                                                      : 0;
-    if (!(hidden[g->edges[node->first_input]] & ignored))
+    if (!(mask_facts[g->edges[node->first_input]] & ignored))
       groups->groups[group].row.needs_masked = true;
   }
 }
@@ -110,9 +110,9 @@ static sn_status check_touch(void *user, const sn_touch *touch) {
 }
 
 /* A product whose terms are columns of scores can leave out those that are zeros. */
-static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
+static void limit_terms(limiter *l, const uint8_t *mask_facts, sn_group *g) {
   sn_chain *c = l->chain;
-  const unsigned facts = hidden[l->values[g->contraction.factors[0].value].node];
+  const unsigned facts = mask_facts[l->values[g->contraction.factors[0].value].node];
   const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
   const sn_nest *terms = &g->contraction.factors[0].nests->of[SN_AXIS_ALONG];
   if (!c->side) c->side = side;
@@ -122,7 +122,7 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   g->limited = SN_LIMITED_TERMS;
 }
 
-void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
+void sn_chain_limit(sn_chain *c, int outer, const uint8_t *mask_facts, const sn_value *values,
                     const bool *is_local) {
   limiter l = {c, values, is_local, outer, NULL, true};
   uint32_t first = 0; /* the member that makes scores */
@@ -133,7 +133,7 @@ void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_valu
     sn_group *g = l.member = &c->members[m];
     if (g->kind == SN_GROUP_CONTRACTION && m > first &&
         is_scores(&l, g->contraction.factors[0].value))
-      limit_terms(&l, hidden, g);
+      limit_terms(&l, mask_facts, g);
     sn_group_visit(g, check_touch, &l);
     if (g->limited && g->kind == SN_GROUP_ROW && (g->row.needs_masked || c->side < 0))
       l.fits = false;
@@ -147,7 +147,7 @@ static double below(double rows, double columns) {
   return short_rows * (short_rows + 1) / 2 + (rows - short_rows) * columns;
 }
 
-double sn_chain_share(const sn_chain *c) {
+double sn_chain_unmasked_share(const sn_chain *c) {
   const double rows = (double)c->rows, columns = (double)c->columns, all = rows * columns;
   if (c->side > 0) return below(rows, columns) / all;
   return c->side < 0 ? 1 - below(rows - 1, columns) / all : 1;

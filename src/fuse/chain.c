@@ -29,7 +29,7 @@ typedef struct finder {
   uint32_t *writer;             /* per value in state SN_CHAIN_BESIDE: the place of its group */
   bool *is_local;               /* per value: whether it is local to the chain being made */
   sn_value_set set;             /* of the groups being looked at */
-  uint8_t *hidden;              /* per node: sn_hidden */
+  uint8_t *mask_facts;          /* per node: sn_mask_facts */
   uint32_t *id, *chained_to;    /* id: per place, the group's original number. chained_to: per
                                  * original number, that of the group that it is a part of now */
   /* the chain being looked for */
@@ -271,7 +271,7 @@ static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
 
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
-  const double share = sn_chain_share(c);
+  const double share = sn_chain_unmasked_share(c);
   *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->fit.outer, .chain = c};
   memcpy(g->space, f->fit.dims, (size_t)f->fit.outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
@@ -302,7 +302,7 @@ static sn_status make_chain(finder *f, const worth *w, sn_group *out) {
     c->locals[i] = (sn_chain_local){v->value, v->slot, v->row_bytes};
     f->is_local[v->value] = true;
   }
-  sn_chain_limit(c, f->fit.outer, f->hidden, f->groups->values, f->is_local);
+  sn_chain_limit(c, f->fit.outer, f->mask_facts, f->groups->values, f->is_local);
   SN_TRY(describe(f, out, c));
   for (uint32_t i = 0; i < w->n; i++) {
     const local *v = &w->locals[i];
@@ -439,8 +439,8 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch)
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.n_reads, (void **)&f.n_reads));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.n_writes, (void **)&f.n_writes));
   SN_TRY(sn_arena_alloc(scratch, n, 1, (void **)&f.state));
-  SN_TRY(sn_arena_alloc(scratch, groups->graph->n_nodes, 1, (void **)&f.hidden));
-  sn_chain_hide(groups, f.hidden);
+  SN_TRY(sn_arena_alloc(scratch, groups->graph->n_nodes, 1, (void **)&f.mask_facts));
+  sn_chain_find_masks(groups, f.mask_facts);
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.writer, (void **)&f.writer));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.is_local, (void **)&f.is_local));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.id, (void **)&f.id));

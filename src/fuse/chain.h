@@ -58,19 +58,19 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
 
 /* Facts about the elements of a node that a mask hides: all above the diagonal of its last two axes
  * (column > row), or all below it. A set, one bit each. */
-typedef enum sn_hidden {
+typedef enum sn_mask_facts {
   SN_ZERO_ABOVE = 1, /* or false */
   SN_ZERO_BELOW = 2,
   SN_NEVER_ABOVE = 4, /* -infinity */
   SN_NEVER_BELOW = 8
-} sn_hidden;
+} sn_mask_facts;
 
-/* causal.c. sn_chain_hide finds the facts of each node, and sets needs_masked of groups. sn_chain_limit
+/* causal.c. sn_chain_find_masks finds the facts of each node, and sets needs_masked of groups. sn_chain_limit
  * sets a chain's columns and side, and `limited` of its members; is_local: per value, whether members
- * hand it on among themselves. sn_chain_share: the share of all columns of scores that count. */
-void sn_chain_hide(sn_groups *groups, uint8_t *hidden);
-void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *hidden, const sn_value *values,
+ * hand it on among themselves. sn_chain_unmasked_share: the share of all columns of scores that count. */
+void sn_chain_find_masks(sn_groups *groups, uint8_t *mask_facts);
+void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *mask_facts, const sn_value *values,
                     const bool *is_local);
-double sn_chain_share(const sn_chain *chain);
+double sn_chain_unmasked_share(const sn_chain *chain);
 
 #endif

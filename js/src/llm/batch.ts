@@ -7,7 +7,7 @@
 // written.
 
 import { jit, tensor, tidy, vmap, type Jitted, type Tensor } from '../index.js';
-import { hidden, logitsOf, type LayerCache, type Weights } from './forward.js';
+import { hiddenStates, logitsOf, type LayerCache, type Weights } from './forward.js';
 import { CHUNK, Caches, chunkOf, type Parts } from './session.js';
 
 type Step = Jitted<
@@ -36,7 +36,7 @@ export class Batch {
     this.#step = jit(
       (weights: Weights, caches: LayerCache[], tokens: Tensor, positions: Tensor, last: Tensor) =>
         vmap((own: LayerCache[], list: Tensor, position: Tensor, place: Tensor) => {
-          const [x, next] = hidden(config, weights, angles, list, position, own);
+          const [x, next] = hiddenStates(config, weights, angles, list, position, own);
           return { logits: logitsOf(config, weights, x.take(place, { axis: 1 })).reshape([-1]), caches: next };
         })(caches, tokens, positions, last),
       { donate: 1 },

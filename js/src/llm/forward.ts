@@ -188,7 +188,7 @@ export const modelAngles = (config: Config, factors: ArrayLike<number> | null): 
 /** The normed output of the last block for tokens (batch, n) from a position on: (batch, n, width); and the new caches.
  *  together: how many consecutive blocks share a checkpoint, whose inner values derivatives compute again; 0: no
  *  checkpoints. */
-export function hidden(
+export function hiddenStates(
   config: Config,
   weights: Weights,
   angles: ModelAngles,
@@ -199,7 +199,7 @@ export function hidden(
 ): [Tensor, LayerCache[]] {
   const count = tokens.shape[1]!;
   const rotations = { all: rotationsAt(angles.all, position, count), window: rotationsAt(angles.window, position, count) };
-  let x = rowsOf(base(weights['token_embd.weight']!), tokens);
+  let x = rowsOf(baseWeight(weights['token_embd.weight']!), tokens);
   if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
   const after: LayerCache[] = [];
   const through = (h: Tensor, from: number, count: number): Tensor => {
@@ -218,7 +218,7 @@ export function hidden(
   return [normalized(config, weights, 'output_norm', x), after];
 }
 
-/** The logits of an output of hidden. A model without output weights uses its embeddings. */
+/** The logits of an output of hiddenStates. A model without output weights uses its embeddings. */
 export function logitsOf({ logitCap }: Config, weights: Weights, x: Tensor): Tensor {
   let logits = linear(x, weights['output.weight'] ?? weights['token_embd.weight']!);
   const bias = vector(weights['output.bias']);

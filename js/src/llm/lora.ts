@@ -3,7 +3,7 @@
 
 import { ShapeError, SinterError, UnsupportedError, dispose, internals, matmul, random, tidy, zeros, type Tensor, type TensorLike } from '../index.js';
 import type { Config } from './config.js';
-import { hidden, logitsOf, type ModelAngles, type Weight } from './forward.js';
+import { hiddenStates, logitsOf, type ModelAngles, type Weight } from './forward.js';
 import { ROWS, lossOfRows } from './loss.js';
 import { isBlocks, numbersOf, shapeOf, type HeldWeight } from './weights.js';
 
@@ -112,7 +112,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
     const adapted: Record<string, Weight> = { ...model.weights };
     for (const name of names) adapted[name] = { base: model.weights[name]!, scale, ...given[name]! };
     const together = checkpoint ? togetherOf(model.config, model.weights, Math.min(1, atOnce / list.size)) : 0;
-    return [hidden(model.config, adapted, model.angles, list, zeros([], { dtype: 'int32' }), null, together)[0], adapted];
+    return [hiddenStates(model.config, adapted, model.angles, list, zeros([], { dtype: 'int32' }), null, together)[0], adapted];
   };
   return {
     params,

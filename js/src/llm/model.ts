@@ -8,7 +8,7 @@ import { renderChat, type ChatMessage, type ChatTemplate } from './chat.js';
 import { Batch } from './batch.js';
 import { readConfig, type Config } from './config.js';
 import { encoded } from './encoder.js';
-import { hidden, logitsOf, modelAngles, type Weights } from './forward.js';
+import { hiddenStates, logitsOf, modelAngles, type Weights } from './forward.js';
 import { generated, generatedAll, type Generated, type GeneratedPart, type GenerateOptions } from './generate.js';
 import { lora, type Lora, type LoraOptions } from './lora.js';
 import { Session, checkTokens, firstRows, padded, type Parts } from './session.js';
@@ -154,7 +154,7 @@ class LoadedModel implements Model {
     this.#loaded = loaded;
     this.#session = new Session(parts);
     this.#batch = new Batch(parts);
-    const states = (weights: Weights, list: Tensor): Tensor => hidden(config, weights, angles, list, internals.asTensor(0, 'llm').astype('int32'), null)[0];
+    const states = (weights: Weights, list: Tensor): Tensor => hiddenStates(config, weights, angles, list, internals.asTensor(0, 'llm').astype('int32'), null)[0];
     this.#states = jit((weights: Weights, list: Tensor, count: Tensor) => (config.isEncoder ? encoded(config, weights, angles, list, count) : states(weights, list)));
     this.#all = jit((weights: Weights, list: Tensor) => logitsOf(config, weights, states(weights, list)));
   }

@@ -8,7 +8,7 @@
 import { SinterError, concat, dispose, internals, jit, slice, tensor, tidy, type Jitted, type Tensor } from '../index.js';
 import { emptyCache, type CacheType } from './cache.js';
 import type { Config } from './config.js';
-import { hidden, logitsOf, type LayerCache, type ModelAngles, type Weights } from './forward.js';
+import { hiddenStates, logitsOf, type LayerCache, type ModelAngles, type Weights } from './forward.js';
 
 /** The smallest capacity of a cache, in tokens. */
 const LEAST_CAPACITY = 256;
@@ -93,7 +93,7 @@ export class Session {
     const { config, angles } = parts;
     this.#step = jit(
       (weights: Weights, caches: LayerCache[], tokens: Tensor, position: Tensor, last: Tensor) => {
-        const [x, next] = hidden(config, weights, angles, tokens, position, caches);
+        const [x, next] = hiddenStates(config, weights, angles, tokens, position, caches);
         return { logits: logitsOf(config, weights, x.take(last, { axis: 1 })).reshape([-1]), caches: next };
       },
       { donate: 1 },
