@@ -187,14 +187,14 @@ typedef struct sn_call {
 } sn_call;
 
 /* Control flow (graph/regions.h). Operands are its inputs in their order, each a run of elements in a buffer; store i
- * writes result results[i], a whole buffer. room and stays are set once its regions have programs (program/rooms.h). */
+ * writes result results[i], a whole buffer. room and in_place are set once its regions have programs (program/rooms.h). */
 typedef struct sn_control_flow {
   sn_id node;
   sn_operand *operands;
   uint32_t n_operands;
   uint32_t *results;
   sn_operand *room; /* the memory that its regions work in, or NULL */
-  bool *stays; /* per operand, if there is room: whether every round updates this carry in place */
+  bool *in_place; /* per operand, if there is room: every round updates this carry in place */
 } sn_control_flow;
 
 /* The kind alone tells which member of the union there is. */

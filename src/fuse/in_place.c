@@ -58,14 +58,14 @@ static sn_status check_write(void *user, const sn_touch *write) {
 static bool carries_on(const sn_group *g, uint32_t v, uint32_t from) {
   const sn_control_flow *flow = &g->control;
   bool is_carry = false;
-  if (!flow->stays) return false;
+  if (!flow->in_place) return false;
   for (uint32_t i = 0; i < g->n_stores; i++) {
     const uint32_t k = flow->results[i];
-    if (g->stores[i].target.value != v || k >= flow->n_operands || !flow->stays[k]) continue;
+    if (g->stores[i].target.value != v || k >= flow->n_operands || !flow->in_place[k]) continue;
     is_carry = flow->operands[k].value == from && flow->operands[k].offset == 0;
   }
   for (uint32_t k = 0; k < flow->n_operands; k++)
-    if (flow->operands[k].value == from && !flow->stays[k]) return false;
+    if (flow->operands[k].value == from && !flow->in_place[k]) return false;
   return is_carry;
 }
 

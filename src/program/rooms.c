@@ -17,11 +17,11 @@ static sn_status take_results(sn_room *room, const sn_control *c, const sn_progr
   const sn_graph *graph = c->regions[0];
   for (size_t k = 0; k < c->n_results; k++) {
     const size_t bytes = sn_type_bytes(&graph->nodes[graph->outputs[k]].type);
-    const bool carry = k < c->n_carries, stays = carry && sn_carry_stays(body, k);
+    const bool carry = k < c->n_carries, in_place = carry && sn_carry_is_in_place(body, k);
     size_t unused;
-    if ((stays || !carry) && is_used[k]) continue;
+    if ((in_place || !carry) && is_used[k]) continue;
     SN_TRY(take(body, room, bytes, carry ? &room->carries[k] : &room->spares[k]));
-    if (carry && !stays) SN_TRY(take(body, room, bytes, &unused));
+    if (carry && !in_place) SN_TRY(take(body, room, bytes, &unused));
   }
   return SN_OK;
 }
@@ -44,10 +44,12 @@ sn_status sn_room_of(sn_arena *arena, const sn_program_code *program, const sn_s
   return take(program, room, most, &room->arena);
 }
 
-static sn_status find_stays(sn_program_code *p, const sn_step *step, sn_control_flow *flow) {
+static sn_status find_in_place(sn_program_code *p, const sn_step *step, sn_control_flow *flow) {
   const sn_control c = sn_graph_control(&p->graph, flow->node);
-  SN_TRY(sn_arena_alloc(&p->arena, flow->n_operands, sizeof *flow->stays, (void **)&flow->stays));
-  for (size_t k = 0; k < c.n_carries; k++) flow->stays[k] = sn_carry_stays(step->regions[0], k);
+  SN_TRY(sn_arena_alloc(&p->arena, flow->n_operands, sizeof *flow->in_place,
+                        (void **)&flow->in_place));
+  for (size_t k = 0; k < c.n_carries; k++)
+    flow->in_place[k] = sn_carry_is_in_place(step->regions[0], k);
   return SN_OK;
 }
 
@@ -56,7 +58,7 @@ static sn_status add_room(sn_program_code *p, const sn_step *step) {
   sn_value *value = &p->groups.values[p->groups.n_values];
   sn_room room;
   SN_TRY(sn_room_of(&p->arena, p, step, &room));
-  SN_TRY(find_stays(p, step, flow));
+  SN_TRY(find_in_place(p, step, flow));
   SN_TRY(sn_arena_alloc(&p->arena, 1, sizeof *flow->room, (void **)&flow->room));
   *flow->room =
       (sn_operand){.value = (uint32_t)p->groups.n_values++, .dtype = SN_U8, .strides = {1}};

@@ -80,7 +80,7 @@ static inline uint32_t sn_output_buffer(const sn_program_code *program, size_t i
 }
 
 /* Whether a loop's body, with this program, overwrites carry k in place: its output is an argument's buffer. */
-static inline bool sn_carry_stays(const sn_program_code *body, size_t k) {
+static inline bool sn_carry_is_in_place(const sn_program_code *body, size_t k) {
   return sn_output_buffer(body, k) < body->n_arguments;
 }
 

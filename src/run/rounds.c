@@ -99,14 +99,14 @@ static void begin_kept(const rounds *w) {
     sn_gemm_side_b(&s->kept[i].kernel->product->gemm)->kept = w->run->shared + s->kept[i].offset;
 }
 
-static bool stays(const rounds_step *s, size_t k) { return s->group->control.stays[k]; }
+static bool is_in_place(const rounds_step *s, size_t k) { return s->group->control.in_place[k]; }
 
 /* Sets where carries begin. Carries that are updated in place are copied, as a program must not write its arguments. */
 static void begin_carries(const rounds *w) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
     s->now[k] = s->inputs[k];
-    if (!stays(s, k)) continue;
+    if (!is_in_place(s, k)) continue;
     char *result = result_at(w, k), *place = result ? result : w->room + s->room.carries[k];
     if (place != s->inputs[k] && s->bytes[k]) memcpy(place, s->inputs[k], s->bytes[k]);
     s->now[k] = place;
@@ -117,7 +117,7 @@ static void begin_carries(const rounds *w) {
 static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
-    if (stays(s, k)) {
+    if (is_in_place(s, k)) {
       set_argument(region, k, s->now[k]);
       continue;
     }

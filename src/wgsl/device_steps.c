@@ -210,10 +210,10 @@ static sn_status begin_carries(writer *w, control_step *k) {
   for (size_t i = 0; i < k->c.n_carries; i++) {
     const sn_type type = result_type(k, i);
     size_t bytes = sn_type_bytes(&type);
-    k->now[i] = k->next[i] = k->group->control.stays[i] ? result_at(k, i, k->room.carries[i])
-                                                        : in_room(k, k->room.carries[i]);
+    k->now[i] = k->next[i] = k->group->control.in_place[i] ? result_at(k, i, k->room.carries[i])
+                                                           : in_room(k, k->room.carries[i]);
     SN_TRY(copy(w, k->frame, sn_frame_operand(k->frame, input(k, i)), k->now[i], &type));
-    if (k->group->control.stays[i]) continue;
+    if (k->group->control.in_place[i]) continue;
     const size_t unit = k->frame->program->groups.target->limits.alignment;
     bytes = (bytes + unit - 1) / unit * unit;
     k->next[i].offset += bytes;
@@ -250,7 +250,7 @@ static void place_carries(const control_step *k, sn_frame *region, uint32_t leve
   for (size_t i = 0; i < k->c.n_carries; i++) {
     sn_place_of *now = &region->places[i];
     *now = k->now[i];
-    if (k->group->control.stays[i]) continue;
+    if (k->group->control.in_place[i]) continue;
     sn_place_of *next = &region->places[sn_output_buffer(region->program, i)];
     *next = k->next[i];
     if (level == SN_NONE) continue;
