@@ -235,8 +235,8 @@ sn_status sinter_standalone_run(void) {
 }
 
 /* By the pool, as a run does: then its call by a pointer is seen, too. */
-static sn_status rehearse_stage(const sn_executable *exe, const sn_kernel *kernel, int stage,
-                                char *workspace) {
+static sn_status dry_run_stage(const sn_executable *exe, const sn_kernel *kernel, int stage,
+                               char *workspace) {
   sn_kernel_run of = {.kernel = kernel,
                       .stage = stage,
                       .values = exe->values,
@@ -250,13 +250,13 @@ static sn_status rehearse_stage(const sn_executable *exe, const sn_kernel *kerne
 /* What runs control flow, if there is any: one function for all of it. */
 static bool (*control_runner)(sn_control_step *, const sn_run *, bool, double, sn_status *);
 
-static void rehearse_control(const sn_control_step *control) {
+static void dry_run_control(const sn_control_step *control) {
   control_runner = control->run;
   if (control->module) control->ready(control->module);
 }
 
 /* On buffers of its own. Loops are not run: who knows whether they end. */
-static sn_status rehearse(sn_executable *exe) {
+static sn_status dry_run(sn_executable *exe) {
   const sn_program_code *code = exe->program;
   void **buffers = lay(code->n_buffers * sizeof *buffers);
   if (!reach(end)) return SN_ERR_MEMORY;
@@ -271,18 +271,18 @@ static sn_status rehearse(sn_executable *exe) {
     const sn_kernel *kernel = &exe->kernels[k];
     const sn_control_step *control = exe->controls[k];
     char *workspace = buffers[sn_arena_buffer(code)];
-    if (!control && kernel->prologue) SN_TRY(rehearse_stage(exe, kernel->prologue, 0, workspace));
+    if (!control && kernel->prologue) SN_TRY(dry_run_stage(exe, kernel->prologue, 0, workspace));
     for (int s = 0; !control && s < kernel->n_stages; s++)
-      SN_TRY(rehearse_stage(exe, kernel, s, workspace));
-    if (control) rehearse_control(control);
+      SN_TRY(dry_run_stage(exe, kernel, s, workspace));
+    if (control) dry_run_control(control);
     for (uint32_t r = 0; control && r < control->n_regions; r++)
-      SN_TRY(rehearse(control->regions[r]));
+      SN_TRY(dry_run(control->regions[r]));
   }
   return SN_OK;
 }
 
-sn_status sinter_standalone_rehearse(void) {
-  SN_TRY(rehearse(run.exe));
+sn_status sinter_standalone_dry_run(void) {
+  SN_TRY(dry_run(run.exe));
   *sinter_scratch(1) = (int32_t)(uintptr_t)control_runner;
   return SN_OK;
 }

@@ -42,6 +42,6 @@ sn_status SN_EXPORT(sinter_standalone_run)(void);
 /* Every kernel once, of all regions too, whether their branch is taken or not, on memory of its own behind what place gave
  * out: after that JS knows which functions of the core the kernels call by a pointer.
  * out: one that is called so besides, or 0. */
-sn_status SN_EXPORT(sinter_standalone_rehearse)(void);
+sn_status SN_EXPORT(sinter_standalone_dry_run)(void);
 
 #endif

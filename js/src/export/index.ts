@@ -188,7 +188,7 @@ export async function exportWasm(saved: Uint8Array | ArrayBuffer, options?: Expo
   const description = describe(instance, parts, places, isInside ? [] : values.map(({ name }) => name));
   // From begin on, where buffers will be, there is only what the compiler needed.
   instance.clear(begin);
-  const called = instance.rehearse();
+  const called = instance.dryRun();
   const inside = isInside ? values.flatMap(({ place, bytes }) => pieces(bytes, place.address)) : [];
   const wasm = link({
     core: parsed,

@@ -24,7 +24,7 @@ interface StandaloneExports {
   sinter_standalone_path(argument: number): number;
   sinter_standalone_value(argument: number): number;
   sinter_standalone_place(address: number): number;
-  sinter_standalone_rehearse(): number;
+  sinter_standalone_dry_run(): number;
 }
 
 /** Pages of memory that the module needs at least. */
@@ -209,14 +209,14 @@ export class Instance {
   }
 
   /** Runs all kernels once. Returns the places in the table of the core's functions that they call by a pointer. */
-  rehearse(): Set<number> {
+  dryRun(): Set<number> {
     const table = this.#exports.__indirect_function_table;
     const functions = new WebAssembly.Table({ element: 'anyfunc', initial: this.#first });
     for (let i = 0; i < this.#first; i++) functions.set(i, table.get(i) as (() => void) | null);
     const seen = new WebAssembly.Memory({ initial: 1 });
     const watching = new WebAssembly.Instance(new WebAssembly.Module(watchers(this.#core)), { t: { functions, seen } });
     for (const [name, watcher] of Object.entries(watching.exports)) table.set(Number(name), watcher as () => void);
-    this.#check(this.#exports.sinter_standalone_rehearse());
+    this.#check(this.#exports.sinter_standalone_dry_run());
     const called = new Uint8Array(seen.buffer);
     called[this.#scratch(1)[0]!] = 1;
     return new Set([...this.#core.table.keys()].filter((place) => called[place] === 1));

@@ -45,16 +45,16 @@ function reachedFunctions({ core, run, called }: Program): number[] {
   const found = new Set<number>([run, ...[...called].map((place) => core.table.get(place)!)]);
   // A loop over a set also visits what is added on the way.
   for (const number of found)
-    for (const mention of core.functions[number - core.imported.length]?.mentions ?? [])
-      if (mention.kind === 'function') found.add(mention.number);
+    for (const relocation of core.functions[number - core.imported.length]?.relocations ?? [])
+      if (relocation.kind === 'function') found.add(relocation.number);
   return [...found].sort((a, b) => a - b);
 }
 
 /** A copy of a body with other numbers of functions and types. */
-function renumbered({ bytes, mentions }: FunctionBody, functions: (number: number) => number, types: (number: number) => number): Uint8Array {
+function renumbered({ bytes, relocations }: FunctionBody, functions: (number: number) => number, types: (number: number) => number): Uint8Array {
   const out = new Writer();
   let from = 0;
-  for (const { at, length, kind, number } of mentions) {
+  for (const { at, length, kind, number } of relocations) {
     out.raw(bytes.subarray(from, at));
     if (kind === 'function') out.number(functions(number));
     else if (kind === 'type') out.number(types(number));

@@ -12,8 +12,8 @@ export interface FunctionType {
   readonly parameters: number;
 }
 
-/** A mention of a function or a type in a body: `length` bytes from `at` on hold its number. */
-export interface Mention {
+/** A relocation of a function or a type in a body: `length` bytes from `at` on hold its number. */
+export interface Relocation {
   readonly at: number;
   readonly length: number;
   /** 'block': the number of a block's type, which is written as a signed one. */
@@ -25,7 +25,7 @@ export interface FunctionBody {
   readonly type: number;
   /** Locals and instructions. */
   readonly bytes: Uint8Array;
-  readonly mentions: readonly Mention[];
+  readonly relocations: readonly Relocation[];
 }
 
 export interface Module {
@@ -61,11 +61,11 @@ function skipVector(read: Reader): void {
 /** How many numbers follow that of an instruction of bulk memory. */
 const BULK: Readonly<Record<number, number>> = { 8: 2, 9: 1, 10: 2, 11: 1, 12: 2, 13: 1, 14: 2, 15: 1, 16: 1, 17: 1 };
 
-/** Finds all mentions in a body. */
-function mentionsIn(bytes: Uint8Array): Mention[] {
+/** Finds all relocations in a body. */
+function relocationsIn(bytes: Uint8Array): Relocation[] {
   const read = new Reader(bytes);
-  const found: Mention[] = [];
-  const mention = (kind: Mention['kind']): void => {
+  const found: Relocation[] = [];
+  const relocation = (kind: Relocation['kind']): void => {
     const at = read.at;
     const number = read.number();
     found.push({ at, length: read.at - at, kind, number });
@@ -73,14 +73,14 @@ function mentionsIn(bytes: Uint8Array): Mention[] {
   read.list(() => [read.number(), read.byte()]); // locals
   while (read.at < bytes.length) {
     const op = read.byte();
-    if (op === 0x10 || op === 0xd2) mention('function');
+    if (op === 0x10 || op === 0xd2) relocation('function');
     else if (op === 0x11) {
-      mention('type');
+      relocation('type');
       read.skipNumber();
     } else if (op === 0x02 || op === 0x03 || op === 0x04) {
       const first = bytes[read.at]!;
       if (first >= 0x40 && first < 0x80) read.byte();
-      else mention('block');
+      else relocation('block');
     } else if (op === 0x0e) {
       read.list(() => read.skipNumber());
       read.skipNumber();
@@ -164,7 +164,7 @@ export function readModule(bytes: Uint8Array): Module {
   };
   const readBody = (): void => {
     const body = read.take(read.number());
-    functions.push({ type: kinds[functions.length]!, bytes: body, mentions: mentionsIn(body) });
+    functions.push({ type: kinds[functions.length]!, bytes: body, relocations: relocationsIn(body) });
   };
 
   while (read.at < bytes.length) {
