@@ -247,7 +247,7 @@ static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket)
     if (!tensors[i]) return SN_ERR_ARGUMENT;
   if (!count) return SN_OK;
   sn_context *ctx = tensors[0]->ctx;
-  SN_TRY(sn_context_accept(ctx, tensors, count, "eval: tensor"));
+  SN_TRY(sn_context_check_tensors(ctx, tensors, count, "eval: tensor"));
   sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);
   for (size_t i = 0; i < count && !status && !ticket; i++) status = sn_tensor_ready(tensors[i]);
   return sn_context_report(ctx, status);

@@ -137,9 +137,10 @@ static sn_status keep_within_budget(sn_compiling *c) {
   sn_program_code *program = c->program;
   if (!c->options.memory_budget) return SN_OK;
   program->memory_budget = c->options.memory_budget;
-  SN_TRY(sn_keep_within(&program->arena, &program->groups, c->options.donate, program->n_arguments,
-                        program->memory_budget, &program->needed_bytes));
-  return sn_program_begin(program);
+  SN_TRY(sn_keep_within_budget(&program->arena, &program->groups, c->options.donate,
+                               program->n_arguments, program->memory_budget,
+                               &program->needed_bytes));
+  return sn_program_make_steps(program);
 }
 
 static sn_status plan_memory(sn_compiling *c) {
@@ -228,7 +229,7 @@ static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_regi
  * arenas is part of the plan. */
 static sn_status plan_steps(sn_compiling *c) {
   sn_program_code *program = c->program;
-  SN_TRY(sn_program_begin(program));
+  SN_TRY(sn_program_make_steps(program));
   SN_TRY(compile_regions(c));
   SN_TRY(sn_program_add_rooms(program));
   SN_TRY(keep_within_budget(c));

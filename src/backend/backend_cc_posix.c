@@ -20,7 +20,7 @@ static sn_status make_loop(const sn_device *device, sn_arena *arena, sn_control_
 /* Has code made for a program, and for each of its regions. */
 static sn_status hang_in(const sn_device *device, sn_executable *exe) {
   sn_cc_program *code;
-  SN_TRY(sn_cc_hang_in(device->code, &exe->program->arena, exe->kernels, exe->n_kernels, &code));
+  SN_TRY(sn_cc_attach(device->code, &exe->program->arena, exe->kernels, exe->n_kernels, &code));
   exe->backend = &sn_code_backend;
   exe->code = code;
   for (size_t i = 0; i < exe->n_kernels; i++) {
@@ -90,7 +90,7 @@ static void wait_code(const sn_device *device) { sn_cc_wait(device->code); }
 
 static const char *code_state(const sn_device *device) { return sn_cc_state(device->code); }
 
-static bool code_coming(const sn_device *device) { return sn_cc_coming(device->code); }
+static bool code_coming(const sn_device *device) { return sn_cc_is_compiling(device->code); }
 
 const sn_backend sn_code_backend = {.name = "cc",
                                     .compile = compile,

@@ -9,6 +9,6 @@
 const char *sn_text_find(const char *text, const char *part);
 
 /* If text begins with part, the rest of text; else NULL. */
-const char *sn_text_behind(const char *text, const char *part);
+const char *sn_text_after(const char *text, const char *part);
 
 #endif

@@ -22,8 +22,8 @@ void sn_cc_close(sn_cc *cc); /* NULL is ignored */
 
 /* Puts code that is still to be compiled into a program's kernels. *out, in the arena, which must live as long as the
  * kernels, has to be released before them; NULL if no kernel can have code. */
-sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
-                        sn_cc_program **out);
+sn_status sn_cc_attach(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
+                       sn_cc_program **out);
 /* Makes code for a whole loop over tiny programs, besides that of its kernels. *out is NULL if the loop can have none. */
 sn_status sn_cc_make_loop(sn_cc *cc, sn_arena *arena, const sn_serial_control *loop,
                           sn_cc_program **out);
@@ -39,7 +39,7 @@ void sn_cc_release(sn_cc_program *program); /* NULL is ignored */
 void sn_cc_wait(sn_cc *cc);
 
 /* Asks for all modules, without waiting, and returns whether some are not finished. */
-bool sn_cc_coming(sn_cc *cc);
+bool sn_cc_is_compiling(sn_cc *cc);
 
 /* One line that says how many modules there are, where they came from, and what failed last. Valid until the next call. */
 const char *sn_cc_state(sn_cc *cc);

@@ -363,8 +363,8 @@ static sn_status make_program(sn_cc *cc, sn_arena *arena, sn_arena *scratch, sn_
   return SN_OK;
 }
 
-sn_status sn_cc_hang_in(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
-                        sn_cc_program **out) {
+sn_status sn_cc_attach(sn_cc *cc, sn_arena *arena, sn_kernel *kernels, size_t n,
+                       sn_cc_program **out) {
   *out = NULL;
   if (!cc) return SN_OK;
   sn_arena scratch;
@@ -435,7 +435,7 @@ void sn_cc_wait(sn_cc *cc) {
   pthread_mutex_unlock(&cc->lock);
 }
 
-bool sn_cc_coming(sn_cc *cc) {
+bool sn_cc_is_compiling(sn_cc *cc) {
   if (!cc || !cc->started) return false;
   pthread_mutex_lock(&cc->lock);
   want_all(cc);

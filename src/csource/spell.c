@@ -108,7 +108,7 @@ void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *co
       at++;
       continue;
     }
-    if (word == 3 && sn_text_behind(at, "mod"))
+    if (word == 3 && sn_text_after(at, "mod"))
       sn_text_add(text, "floor_"); /* with an f, "mod" would be C's modf, which does something else */
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
@@ -228,7 +228,7 @@ static bool calls(const char *code, const char *name, const char *suffix) {
   const size_t n = strlen(name);
   for (const char *at = code; (at = sn_text_find(at, name)); at += n) {
     const bool begins = at == code || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-    const char *behind = sn_text_behind(at + n, suffix);
+    const char *behind = sn_text_after(at + n, suffix);
     if (begins && behind && *behind == '(') return true;
   }
   return false;

@@ -107,7 +107,7 @@ static sn_status try_limit(const keeper *k, sn_arena *arena, sn_arena *scratch, 
   sn_order order;
   sn_groups tried;
   *bytes = SIZE_MAX;
-  SN_TRY(sn_order_within(scratch, k->touched, limit, &found, &order));
+  SN_TRY(sn_order_within_limit(scratch, k->touched, limit, &found, &order));
   if (!found) return SN_OK;
   SN_TRY(put_groups(k, scratch, &order, &tried));
   SN_TRY(arena_of(k, scratch, &tried, bytes));
@@ -164,8 +164,8 @@ static sn_status keep_in(keeper *k, sn_arena *scratch, sn_arena *arena, sn_group
   return sn_groups_verify(out, scratch);
 }
 
-sn_status sn_keep_within(sn_arena *arena, sn_groups *groups, const bool *donate, size_t n_arguments,
-                         size_t budget, size_t *needed) {
+sn_status sn_keep_within_budget(sn_arena *arena, sn_groups *groups, const bool *donate,
+                                size_t n_arguments, size_t budget, size_t *needed) {
   keeper k = {.groups = groups, .donate = donate, .n_arguments = n_arguments, .budget = budget};
   sn_groups out = *groups;
   sn_arena scratch;

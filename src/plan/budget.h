@@ -9,7 +9,7 @@
 /* If the arena of *groups, as sn_plan_memory plans it, takes more than `budget` bytes, replaces them by
  * groups that keep within it. Sets *needed to the bytes without a budget. SN_ERR_ARGUMENT, with a
  * message that says how far it got, if no such groups are found. New groups are allocated in arena. */
-sn_status sn_keep_within(sn_arena *arena, sn_groups *groups, const bool *donate, size_t n_arguments,
-                         size_t budget, size_t *needed);
+sn_status sn_keep_within_budget(sn_arena *arena, sn_groups *groups, const bool *donate,
+                                size_t n_arguments, size_t budget, size_t *needed);
 
 #endif

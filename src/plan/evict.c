@@ -362,8 +362,8 @@ static sn_status drop_turns(evicter *e) {
   return SN_OK;
 }
 
-sn_status sn_order_within(sn_arena *arena, const sn_touched *t, size_t limit, bool *found,
-                          sn_order *out) {
+sn_status sn_order_within_limit(sn_arena *arena, const sn_touched *t, size_t limit, bool *found,
+                                sn_order *out) {
   const size_t n = t->groups->n_values;
   evicter e = {.t = t, .arena = arena, .limit = limit, .order = out};
   e.victims = (sn_victims){.arena = arena, .price = price_now, .user = &e};

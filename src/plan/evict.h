@@ -36,7 +36,7 @@ typedef struct sn_order {
 
 /* Finds an order for a limit in bytes. *found is false if groups would have to run again too often. The order
  * may exceed the limit if it cannot be kept. */
-sn_status sn_order_within(sn_arena *arena, const sn_touched *touched, size_t limit, bool *found,
-                          sn_order *out);
+sn_status sn_order_within_limit(sn_arena *arena, const sn_touched *touched, size_t limit,
+                                bool *found, sn_order *out);
 
 #endif

@@ -199,7 +199,7 @@ static sn_status check_head(sn_env *env, const uint8_t *bytes, size_t size) {
   return SN_OK;
 }
 
-void sn_saved_seal(void *bytes, size_t size) {
+void sn_saved_write_head(void *bytes, size_t size) {
   if (size < HEAD_BYTES) return;
   head h = head_of((uint8_t *)bytes + HEAD_BYTES, size - HEAD_BYTES);
   sn_stream s = {.bytes = bytes, .size = HEAD_BYTES};
@@ -265,7 +265,7 @@ sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, s
   stream_contents(&count, saved);
   SN_TRY(sn_arena_alloc(arena, count.at, 1, (void **)&s.bytes));
   stream_contents(&s, saved);
-  sn_saved_seal(s.bytes, s.at);
+  sn_saved_write_head(s.bytes, s.at);
   *bytes = s.bytes;
   *size = s.at;
   return SN_OK;

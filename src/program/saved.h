@@ -46,6 +46,6 @@ sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, s
 sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_saved *out);
 
 /* Writes the head, with its checksum, for the contents. Also for tests that change the contents. */
-void sn_saved_seal(void *bytes, size_t size);
+void sn_saved_write_head(void *bytes, size_t size);
 
 #endif

@@ -35,7 +35,7 @@ static void take_regions(const sn_program_code *p, sn_step *steps) {
   }
 }
 
-sn_status sn_program_begin(sn_program_code *p) {
+sn_status sn_program_make_steps(sn_program_code *p) {
   sn_step *steps;
   SN_TRY(sn_arena_alloc(&p->arena, p->groups.n_groups, sizeof *steps, (void **)&steps));
   for (uint32_t i = 0; i < p->groups.n_groups; i++)

@@ -65,7 +65,7 @@ typedef struct sn_program_code {
 /* Makes a step for each group, before there is a plan. The programs of regions are added by the caller.
  * When it is called again, after groups were repeated for a memory budget, steps of control flow keep
  * their programs. */
-sn_status sn_program_begin(sn_program_code *program);
+sn_status sn_program_make_steps(sn_program_code *program);
 
 /* Makes the handles from the plan, and counts flops and bytes. */
 sn_status sn_program_assemble(sn_program_code *program);

@@ -32,7 +32,7 @@ sn_status sn_finish_all(temporaries *t, sn_tensor **results, size_t n) {
   for (size_t i = 0; i < n; i++) complete = complete && results[i];
   for (size_t i = 0; i < n; i++) results[i] = complete ? sn_retain(results[i]) : NULL;
   release_noted(t);
-  if (!complete) return sn_context_missing(t->ctx);
+  if (!complete) return sn_context_null_status(t->ctx);
   for (size_t i = 0; i < n; i++) sn_hand_out(results[i]);
   return SN_OK;
 }

@@ -62,8 +62,8 @@ static sn_status check_stacks(const call *c, const sn_traced *body, size_t n_car
 }
 
 static sn_status accept(const call *c, const sn_traced *traced) {
-  SN_TRY(sn_context_accept(c->ctx, traced->inputs, traced->n_inputs, c->name));
-  SN_TRY(sn_context_accept(c->ctx, traced->outputs, traced->n_outputs, c->name));
+  SN_TRY(sn_context_check_tensors(c->ctx, traced->inputs, traced->n_inputs, c->name));
+  SN_TRY(sn_context_check_tensors(c->ctx, traced->outputs, traced->n_outputs, c->name));
   for (size_t i = 0; i < traced->n_inputs; i++)
     SN_FAIL_IF(&c->ctx->env, traced->inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
                c->name, "argument %zu of a traced function is no placeholder", i);
@@ -321,7 +321,7 @@ sn_status sn_scan(sn_context *ctx, const sn_traced *body, size_t n_carries,
                   sn_tensor *const *inputs, int64_t length, bool reverse, sn_tensor **out) {
   call c;
   sn_arena arena;
-  SN_TRY(sn_context_accept(ctx, inputs, body->n_inputs, "scan: input"));
+  SN_TRY(sn_context_check_tensors(ctx, inputs, body->n_inputs, "scan: input"));
   begin(&c, ctx, &arena, "scan");
   return end(&c, scan(&c, body, n_carries, inputs, length, reverse, out));
 }
@@ -330,7 +330,7 @@ sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_traced *body
                    sn_tensor *const *carries, sn_tensor **out) {
   call c;
   sn_arena arena;
-  SN_TRY(sn_context_accept(ctx, carries, body->n_inputs, "whileLoop: carry"));
+  SN_TRY(sn_context_check_tensors(ctx, carries, body->n_inputs, "whileLoop: carry"));
   begin(&c, ctx, &arena, "whileLoop");
   return end(&c, while_loop(&c, test, body, carries, out));
 }
@@ -339,7 +339,7 @@ sn_status sn_checkpoint(sn_context *ctx, const sn_traced *body, sn_tensor *const
                         const sn_save_policy *keep, sn_tensor **out) {
   call c;
   sn_arena arena;
-  SN_TRY(sn_context_accept(ctx, operands, body->n_inputs, "checkpoint: operand"));
+  SN_TRY(sn_context_check_tensors(ctx, operands, body->n_inputs, "checkpoint: operand"));
   begin(&c, ctx, &arena, "checkpoint");
   return end(&c, checkpoint(&c, body, operands, keep, out));
 }
@@ -348,7 +348,7 @@ sn_status sn_custom(sn_context *ctx, const sn_traced *body, const sn_traced *rul
                     sn_tensor *const *arguments, sn_tensor **out) {
   call c;
   sn_arena arena;
-  SN_TRY(sn_context_accept(ctx, arguments, body->n_inputs, "custom: argument"));
+  SN_TRY(sn_context_check_tensors(ctx, arguments, body->n_inputs, "custom: argument"));
   begin(&c, ctx, &arena, reverse ? "customVjp" : "customJvp");
   return end(&c, custom(&c, body, rule, reverse, arguments, out));
 }
@@ -363,7 +363,7 @@ sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_trace
   call c;
   sn_arena arena;
   if (!condition) return SN_ERR_ARGUMENT;
-  SN_TRY(sn_context_accept(condition->ctx, operands, on_true->n_inputs, "cond: operand"));
+  SN_TRY(sn_context_check_tensors(condition->ctx, operands, on_true->n_inputs, "cond: operand"));
   begin(&c, condition->ctx, &arena, "cond");
   return end(&c, cond(&c, condition, on_true, on_false, operands, out));
 }

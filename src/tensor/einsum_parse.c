@@ -49,7 +49,7 @@ static void add_letter(written *w, int letter) {
 
 static bool accept(parser *p, const char *token) {
   while (*p->at == ' ') p->at++;
-  const char *behind = sn_text_behind(p->at, token);
+  const char *behind = sn_text_after(p->at, token);
   if (behind) p->at = behind;
   return behind;
 }

@@ -133,26 +133,26 @@ sn_tensor *sn_untracked(sn_tensor *x) {
 sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                  sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
                  sn_tensor **grads) {
-  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "vjp: output"));
-  SN_TRY(sn_context_accept(ctx, cotangents, n_outputs, "vjp: cotangent"));
-  SN_TRY(sn_context_accept(ctx, wrt, n_wrt, "vjp: argument"));
+  SN_TRY(sn_context_check_tensors(ctx, outputs, n_outputs, "vjp: output"));
+  SN_TRY(sn_context_check_tensors(ctx, cotangents, n_outputs, "vjp: cotangent"));
+  SN_TRY(sn_context_check_tensors(ctx, wrt, n_wrt, "vjp: argument"));
   const request r = {ctx, outputs, n_outputs, wrt, n_wrt, cotangents, false, "vjp"};
   return sn_context_report(ctx, differentiate(&r, grads));
 }
 
 sn_status sn_jvp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                  sn_tensor *const *wrt, sn_tensor *const *tangents, size_t n_wrt, sn_tensor **out) {
-  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "jvp: output"));
-  SN_TRY(sn_context_accept(ctx, wrt, n_wrt, "jvp: argument"));
+  SN_TRY(sn_context_check_tensors(ctx, outputs, n_outputs, "jvp: output"));
+  SN_TRY(sn_context_check_tensors(ctx, wrt, n_wrt, "jvp: argument"));
   for (size_t i = 0; i < n_wrt; i++)
-    if (tangents[i]) SN_TRY(sn_context_accept(ctx, &tangents[i], 1, "jvp: tangent"));
+    if (tangents[i]) SN_TRY(sn_context_check_tensors(ctx, &tangents[i], 1, "jvp: tangent"));
   const request r = {ctx, outputs, n_outputs, wrt, n_wrt, tangents, true, "jvp"};
   return sn_context_report(ctx, differentiate(&r, out));
 }
 
 sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
-  if (!y) return count && wrt[0] ? sn_context_missing(wrt[0]->ctx) : SN_ERR_ARGUMENT;
-  SN_TRY(sn_context_accept(y->ctx, wrt, count, "grad: argument"));
+  if (!y) return count && wrt[0] ? sn_context_null_status(wrt[0]->ctx) : SN_ERR_ARGUMENT;
+  SN_TRY(sn_context_check_tensors(y->ctx, wrt, count, "grad: argument"));
   const request r = {y->ctx, &y, 1, wrt, count, NULL, false, "grad"};
   return sn_context_report(y->ctx, differentiate(&r, out));
 }

@@ -119,9 +119,9 @@ static sn_status map_examples(const request *r, sn_tensor **out) {
 sn_status sn_vmap(sn_context *ctx, sn_tensor *const *outputs, const int *out_axes, size_t n_outputs,
                   sn_tensor *const *examples, sn_tensor *const *batches, const int *in_axes,
                   size_t n, sn_tensor **out) {
-  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "vmap: output"));
-  SN_TRY(sn_context_accept(ctx, examples, n, "vmap: example"));
-  SN_TRY(sn_context_accept(ctx, batches, n, "vmap: batch"));
+  SN_TRY(sn_context_check_tensors(ctx, outputs, n_outputs, "vmap: output"));
+  SN_TRY(sn_context_check_tensors(ctx, examples, n, "vmap: example"));
+  SN_TRY(sn_context_check_tensors(ctx, batches, n, "vmap: batch"));
   const request r = {ctx, outputs, out_axes, n_outputs, examples, batches, in_axes, n};
   return sn_context_report(ctx, map_examples(&r, out));
 }

@@ -128,8 +128,8 @@ sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, si
                                    sn_tensor *const *outputs, size_t n_outputs,
                                    const sn_program_options *options, sn_program **out) {
   const sn_program_options none = {0};
-  SN_TRY(sn_context_accept(ctx, inputs, n_inputs, "compile: input"));
-  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "compile: output"));
+  SN_TRY(sn_context_check_tensors(ctx, inputs, n_inputs, "compile: input"));
+  SN_TRY(sn_context_check_tensors(ctx, outputs, n_outputs, "compile: output"));
   sn_program *p = NULL;
   SN_TRY(sn_context_report(ctx, sn_program_new(ctx, n_inputs, n_outputs, &p)));
   const sn_status status = compile_in(p, inputs, outputs, options ? options : &none);
@@ -329,7 +329,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
 
 static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
                      uint32_t *ticket) {
-  SN_TRY(sn_context_accept(p->ctx, inputs, p->n_inputs, "program: argument"));
+  SN_TRY(sn_context_check_tensors(p->ctx, inputs, p->n_inputs, "program: argument"));
   sn_arena arena;
   sn_arena_init(&arena, &p->ctx->env);
   const sn_status status = run_in(p, &arena, inputs, outputs, ticket);

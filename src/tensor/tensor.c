@@ -29,15 +29,15 @@ sn_status sn_context_report(sn_context *ctx, sn_status status) {
   return status;
 }
 
-sn_status sn_context_missing(sn_context *ctx) {
+sn_status sn_context_null_status(sn_context *ctx) {
   if (ctx->first_error.status) return ctx->first_error.status;
   return sn_context_report(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "a tensor is NULL"));
 }
 
-sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n,
-                            const char *what) {
+sn_status sn_context_check_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n,
+                                   const char *what) {
   for (size_t i = 0; i < n; i++) {
-    if (!tensors[i]) return sn_context_missing(ctx);
+    if (!tensors[i]) return sn_context_null_status(ctx);
     if (tensors[i]->ctx != ctx)
       return sn_context_report(ctx,
                                SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,

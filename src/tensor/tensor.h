@@ -138,10 +138,11 @@ sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storag
 void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket);
 
 /* The status that a function returns for a NULL tensor: that of the first error, which made it NULL. */
-sn_status sn_context_missing(sn_context *ctx);
+sn_status sn_context_null_status(sn_context *ctx);
 
 /* Reports the first tensor that is NULL or of another context. what: names the argument, such as "eval: tensor". */
-sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n, const char *what);
+sn_status sn_context_check_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n,
+                                   const char *what);
 
 /* Makes room in the scope for n more references, so that handing them out cannot fail. */
 sn_status sn_scope_reserve(sn_context *ctx, size_t n);

@@ -28,7 +28,7 @@ static sn_status check_parts(sn_program *p, const sn_step_parts *parts, size_t n
 /* Finds the elements of the values in memory, and the paths of the inputs. */
 static sn_status find_values(sn_program *p, const sn_step_parts *parts, size_t n, sn_arena *arena,
                              sn_saved_step *out) {
-  SN_TRY(sn_context_accept(p->ctx, parts->values, n, "step: value"));
+  SN_TRY(sn_context_check_tensors(p->ctx, parts->values, n, "step: value"));
   SN_TRY(check_parts(p, parts, n));
   SN_TRY(sn_eval_tensors(p->ctx, parts->values, n, NULL));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *out->values, (void **)&out->values));

@@ -152,7 +152,7 @@ static bool is_known(const sn_context *ctx, const sn_kept_tuning *entry) {
 }
 
 static sn_status read_text(sn_context *ctx, const char *text) {
-  const char *at = sn_text_behind(text, HEAD);
+  const char *at = sn_text_after(text, HEAD);
   SN_FAIL_IF(&ctx->env, !at, SN_ERR_ARGUMENT, "tuned", "this is no text of tuned");
   for (int line = 2; *at; line++) {
     sn_kept_tuning entry;

@@ -250,7 +250,7 @@ static void repeated_groups_are_verified_and_planned(void **state) {
     const size_t n = groups.n_groups;
     assert_int_equal(sn_plan_memory(&l.arena, &groups, NULL, 2, &plan), SN_OK);
     const size_t budget = plan.arena_bytes * percent / 100;
-    assert_int_equal(sn_keep_within(&l.arena, &groups, NULL, 2, budget, &needed), SN_OK);
+    assert_int_equal(sn_keep_within_budget(&l.arena, &groups, NULL, 2, budget, &needed), SN_OK);
     assert_int_equal(needed, plan.arena_bytes);
     assert_int_equal(sn_plan_memory(&l.arena, &groups, NULL, 2, &plan), SN_OK);
     assert_true(plan.arena_bytes <= budget && sn_plan_is_sound(&groups, &plan));
@@ -281,7 +281,7 @@ static void a_reader_too_early_is_found(void **state) {
   lab_open(&l, true);
   write_layers(&l, &groups);
   const uint32_t n_values = (uint32_t)groups.n_values;
-  assert_int_equal(sn_keep_within(&l.arena, &groups, NULL, 2, 16 * 1024, &needed), SN_OK);
+  assert_int_equal(sn_keep_within_budget(&l.arena, &groups, NULL, 2, 16 * 1024, &needed), SN_OK);
   assert_true(groups.n_values > n_values);
   assert_int_equal(sn_groups_verify(&groups, &l.arena), SN_OK);
   for (size_t i = 0; i < groups.n_groups; i++) {
@@ -297,7 +297,7 @@ static void a_reader_too_early_is_found(void **state) {
 
 static sn_status keep_within(lab *l, void *made) {
   size_t needed;
-  return sn_keep_within(&l->arena, made, NULL, 2, 12 * 1024, &needed);
+  return sn_keep_within_budget(&l->arena, made, NULL, 2, 12 * 1024, &needed);
 }
 
 static void failures_give_back_what_they_took(void **state) {

@@ -389,7 +389,7 @@ static void damage_is_an_error_or_another_program(void **state) {
       memcpy(changed, bytes, size);
       const size_t left = case_one_in(&r, 16) ? (size_t)case_below(&r, (int64_t)size) : size;
       damage(changed, size, &r);
-      if (!case_one_in(&r, 8)) sn_saved_seal(changed, left);
+      if (!case_one_in(&r, 8)) sn_saved_write_head(changed, left);
       sn_program *q = NULL;
       const sn_status status = sn_program_load(f.ctx, changed, left, &q);
       if (status && status != SN_ERR_ARGUMENT && status != SN_ERR_MEMORY)
