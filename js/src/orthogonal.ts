@@ -6,10 +6,10 @@ import type { Tensor } from './tensor.js';
 
 /** Coefficients a, b, c of a x + b x^3 + c x^5, which takes singular values of almost 0 to 0.7 .. 1.2 in few rounds
  *  (Jordan 2024). */
-export const QUICK = [3.4445, -4.775, 2.0315] as const;
+export const MUON_COEFFICIENTS = [3.4445, -4.775, 2.0315] as const;
 
 /** Coefficients that take singular values near 1 to 1 (Newton and Schulz). */
-export const EXACT = [1.5, -0.5, 0] as const;
+export const NEWTON_SCHULZ_COEFFICIENTS = [1.5, -0.5, 0] as const;
 
 const transposed = (x: Tensor): Tensor => permuteDims(x, [1, 0]);
 

@@ -22,7 +22,7 @@ export function dequantize(kind: KindName, bytes: Uint8Array | ArrayBuffer): Flo
   const op = 'gguf.dequantize';
   const data = asBytes(op, bytes);
   const { block, bytes: size } = kindOf(op, kind);
-  if (!DECODERS[kind]) throw cannot(op, kind, 'read');
+  if (!DECODERS[kind]) throw unsupportedKind(op, kind, 'read');
   if (data.length % size !== 0) throw new SinterError('argument', op, `${data.length} bytes are no whole blocks of ${kind}, which have ${size}`);
   const out = new Float32Array((data.length / size) * block);
   decodeBlocks(kind, data, out);
@@ -36,7 +36,7 @@ function decodeBlocks(kind: KindName, data: Uint8Array, out: Float32Array): void
   for (let i = 0; i * bytes < data.length; i++) decode(data, i * bytes, out, i * block);
 }
 
-export const cannot = (op: string, kind: string, what: 'read' | 'written'): UnsupportedError =>
+export const unsupportedKind = (op: string, kind: string, what: 'read' | 'written'): UnsupportedError =>
   new UnsupportedError(op, `numbers of ${kind} cannot be ${what}`, { hint: `quantised kinds that can: ${Object.keys(DECODERS).join(', ')}` });
 
 /** Looks up a kind by its name; throws if there is none. */
@@ -50,7 +50,7 @@ export function kindOf(op: string, name: unknown) {
 export function tensorOf(op: string, { name, kind, shape }: GgufTensor, data: Uint8Array): Tensor {
   if (DECODERS[kind]) return filled('float32', checkShape(op, shape), (out) => decodeBlocks(kind, data, out as Float32Array));
   if (DTYPES.includes(kind) || kind === 'int16' || kind === 'int64') return fromBytes(op, shown(name), kind as 'int64', checkShape(op, shape), data);
-  throw cannot(op, kind, 'read');
+  throw unsupportedKind(op, kind, 'read');
 }
 
 /** A function that finds tensors by name, or throws. */

@@ -1,7 +1,7 @@
 // Writing GGUF.
 
 import { SinterError, Tensor, internals, tidy, type TensorLike } from '../index.js';
-import { cannot, kindOf } from './file.js';
+import { kindOf, unsupportedKind } from './file.js';
 import { toBrain, toHalf } from './half.js';
 import { alignmentOf, bytesOfShape, padded } from './header.js';
 import type { Kind, KindName } from './kinds.js';
@@ -67,7 +67,7 @@ function encode(op: string, kind: KindName, values: Float32Array, out: Uint8Arra
   const { block, bytes } = kindOf(op, kind);
   const wrong = values.findIndex((value) => !Number.isFinite(value));
   const write = ENCODERS[kind];
-  if (!write) throw cannot(op, kind, 'written');
+  if (!write) throw unsupportedKind(op, kind, 'written');
   if (wrong >= 0) throw new SinterError('argument', op, `number ${wrong} is ${values[wrong]}, which ${kind} does not have`);
   for (let i = 0; i * block < values.length; i++) {
     const isWritten = write(values, i * block, out, i * bytes);
@@ -111,7 +111,7 @@ function partOf(op: string, name: string, given: GgufData): Part {
   const t = own instanceof Tensor ? own : internals.asTensor(own, op);
   const kind = kindOf(op, (given instanceof Tensor ? undefined : given.kind) ?? t.dtype);
   const isWritten = ['float32', 'float16', 'bfloat16', t.dtype].includes(kind.name) || kind.name in ENCODERS;
-  if (!isWritten) throw cannot(op, kind.name, 'written');
+  if (!isWritten) throw unsupportedKind(op, kind.name, 'written');
   return { name, kind, shape: t.shape, bytes: checkedBytes(op, name, kind, t.shape), fill: fillFrom(op, t, kind.name) };
 }
 

@@ -5,16 +5,16 @@
 
 import { arange, attention, broadcastTo, permuteDims, reshape, zeros, type Tensor } from '../index.js';
 import type { Config } from './config.js';
-import { Block, base, fed, normalized, projected, rotated, type ModelAngles, type Weights } from './forward.js';
+import { Block, baseWeight, feedForward, normalized, projected, rotated, type ModelAngles, type Weights } from './forward.js';
 import { rotationsAt } from './rope.js';
 import { rowsOf } from './weights.js';
 
 /** Embeddings of tokens, plus what the file has rows for: the first token type, and positions. */
 function embedded(config: Config, weights: Weights, tokens: Tensor): Tensor {
-  let x = rowsOf(base(weights['token_embd.weight']!), tokens);
+  let x = rowsOf(baseWeight(weights['token_embd.weight']!), tokens);
   const [types, positions] = [weights['token_types.weight'], weights['position_embd.weight']];
-  if (types) x = x.add(rowsOf(base(types), zeros([1], { dtype: 'int32' })));
-  if (positions) x = x.add(rowsOf(base(positions), arange(0, tokens.shape[1]!, 1, { dtype: 'int32' })));
+  if (types) x = x.add(rowsOf(baseWeight(types), zeros([1], { dtype: 'int32' })));
+  if (positions) x = x.add(rowsOf(baseWeight(positions), arange(0, tokens.shape[1]!, 1, { dtype: 'int32' })));
   return normalized(config, weights, 'token_embd_norm', x);
 }
 
@@ -30,7 +30,7 @@ export function encoded(config: Config, weights: Weights, angles: ModelAngles, t
     const [queries, keys] = rotations ? [rotated(config, q, rotations), rotated(config, k, rotations)] : [q, k];
     const mixed = reshape(permuteDims(attention(queries, keys, v, { mask }), [0, 2, 1, 3]), [x.shape[0]!, n, -1]);
     const between = block.norm('attn_output_norm', x.add(block.product('attn_output', mixed)));
-    x = block.norm('layer_output_norm', between.add(fed(block, between)));
+    x = block.norm('layer_output_norm', between.add(feedForward(block, between)));
   }
   return x;
 }

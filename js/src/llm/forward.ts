@@ -7,10 +7,10 @@ import { SinterError, arange, attention, checkpoint, concat, gelu, geluTanh, lay
 import { appended, isQuantised, timesKeys, timesValues } from './cache.js';
 import type { Activation, Config } from './config.js';
 import { anglesOf, rotationsAt, type Angles } from './rope.js';
-import { isBlocks, rowsOf, shapeOf, type HeldWeight } from './weights.js';
+import { isBlocks, rowsOf, shapeOf, type WeightData } from './weights.js';
 
 /** A matrix (out, in) as it is held, optionally with what LoRA adds to it. */
-export type Weight = HeldWeight | { base: HeldWeight; down: Tensor; up: Tensor; scale: number };
+export type Weight = WeightData | { base: WeightData; down: Tensor; up: Tensor; scale: number };
 
 /** The weights of a model by their names in files. */
 export type Weights = Readonly<Record<string, Weight>>;
@@ -31,7 +31,7 @@ export function linear(x: Tensor, weight: Weight): Tensor {
 }
 
 /** A weight without what LoRA adds. */
-export const base = (weight: Weight): HeldWeight => ('base' in weight ? weight.base : weight);
+export const baseWeight = (weight: Weight): WeightData => ('base' in weight ? weight.base : weight);
 
 /** A vector. Files never quantise these, so it is a tensor. */
 const vector = (weight: Weight | undefined): Tensor | undefined => weight as Tensor | undefined;
@@ -151,12 +151,12 @@ const ACTIVATIONS: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu:
 
 /** The feed-forward part: down(activation(gate) * up). The gate is a product of its own or the first half of up; without one
  *  it is down(activation(up)). */
-export function fed(block: Block, x: Tensor): Tensor {
+export function feedForward(block: Block, x: Tensor): Tensor {
   const activate = ACTIVATIONS[block.config.activation];
   const up = block.product('ffn_up', x);
   if (block.has('ffn_gate')) return block.product('ffn_down', activate(block.product('ffn_gate', x)).mul(up));
   const down = block.get('ffn_down.weight');
-  const inner = down ? shapeOf(base(down))[1]! : 0;
+  const inner = down ? shapeOf(baseWeight(down))[1]! : 0;
   if (up.shape[2] === inner) return block.product('ffn_down', activate(up));
   return block.product('ffn_down', activate(part(up, 0, inner)).mul(part(up, inner, inner)));
 }
@@ -166,9 +166,9 @@ function blockOf(block: Block, x: Tensor, context: Context, cache: LayerCache | 
   let [mixed, next] = attended(block, normed, context, cache);
   if (block.has('post_attention_norm')) mixed = block.norm('post_attention_norm', mixed);
   // A block without a second norm runs both halves in parallel, on the same normed input.
-  if (!block.has('ffn_norm')) return [x.add(mixed).add(fed(block, normed)), next];
+  if (!block.has('ffn_norm')) return [x.add(mixed).add(feedForward(block, normed)), next];
   const between = x.add(mixed);
-  let added = fed(block, block.norm('ffn_norm', between));
+  let added = feedForward(block, block.norm('ffn_norm', between));
   if (block.has('post_ffw_norm')) added = block.norm('post_ffw_norm', added);
   return [between.add(added), next];
 }

@@ -5,7 +5,7 @@ import { ShapeError, SinterError, UnsupportedError, dispose, internals, matmul, 
 import type { Config } from './config.js';
 import { hiddenStates, logitsOf, type ModelAngles, type Weight } from './forward.js';
 import { ROWS, lossOfRows } from './loss.js';
-import { isBlocks, numbersOf, shapeOf, type HeldWeight } from './weights.js';
+import { isBlocks, numbersOf, shapeOf, type WeightData } from './weights.js';
 
 const { checkInteger, readOptions, shown } = internals;
 
@@ -52,7 +52,7 @@ const TARGETS = ['attn_q', 'attn_k', 'attn_v', 'attn_qkv', 'attn_output', 'ffn_g
 interface Adapted {
   config: Config;
   angles: ModelAngles;
-  weights: Record<string, HeldWeight>;
+  weights: Record<string, WeightData>;
   /** Called before weights change: refuses where what was computed with them is still in use. */
   changing(op: string): void;
   /** Called when weights have changed. */
@@ -60,7 +60,7 @@ interface Adapted {
 }
 
 /** The names of the weights of all blocks that targets name. */
-function namesOf(op: string, targets: unknown, weights: Record<string, HeldWeight>): string[] {
+function namesOf(op: string, targets: unknown, weights: Record<string, WeightData>): string[] {
   if (!Array.isArray(targets) || targets.length === 0) throw new SinterError('argument', op, `targets is ${shown(targets)}, expected names in an array`);
   return targets.flatMap((target: unknown) => {
     internals.checkChoice(op, 'target', target, TARGETS);
@@ -73,7 +73,7 @@ function namesOf(op: string, targets: unknown, weights: Record<string, HeldWeigh
 /** How many blocks share a checkpoint: the number with the smallest peak of memory, counted in tensors as wide as x.
  *  Derivatives hold one tensor per checkpoint. Beside these are, at first, the logits of the given share of the tokens, and
  *  later the values that the blocks of one checkpoint make. */
-function togetherOf({ layers, width }: Config, weights: Record<string, HeldWeight>, share: number): number {
+function togetherOf({ layers, width }: Config, weights: Record<string, WeightData>, share: number): number {
   const rows = (name: string): number => (weights[name] ? shapeOf(weights[name])[0]! : 0);
   const logits = (share * (rows('output.weight') || rows('token_embd.weight'))) / width;
   const made = (3 * rows('blk.0.ffn_up.weight')) / width + 5;

@@ -12,7 +12,7 @@ import { hiddenStates, logitsOf, modelAngles, type Weights } from './forward.js'
 import { generated, generatedAll, type Generated, type GeneratedPart, type GenerateOptions } from './generate.js';
 import { lora, type Lora, type LoraOptions } from './lora.js';
 import { Session, checkTokens, firstRows, padded, type Parts } from './session.js';
-import { checkTensors, isBlocks, loadWeights, numbersOf, shapeOf, type HeldWeight, type LoadedWeights, type WeightType } from './weights.js';
+import { checkTensors, isBlocks, loadWeights, numbersOf, shapeOf, type WeightData, type LoadedWeights, type WeightType } from './weights.js';
 import { tokenizer as makeTokenizer, type Tokenizer } from './tokenizer/tokenizer.js';
 
 const { checkChoice, readOptions } = internals;
@@ -121,7 +121,7 @@ export async function load(source: io.ByteSource, options?: LoadOptions): Promis
 
 /** Factors for frequencies, if the file has them as a tensor: one for all contexts, or one for short and one for long
  *  contexts. */
-function factorsOf({ rope }: Config, weights: Record<string, HeldWeight>, context: number): ArrayLike<number> | null {
+function factorsOf({ rope }: Config, weights: Record<string, WeightData>, context: number): ArrayLike<number> | null {
   const which = context > rope.originalContext ? 'long' : 'short';
   const t = weights['rope_freqs.weight'] ?? weights[`rope_factors_${which}.weight`];
   return t ? (t as Tensor).dataSync() : null;
@@ -131,7 +131,7 @@ class LoadedModel implements Model {
   readonly info: ModelInfo;
   readonly metadata: GgufMetadata;
   readonly tokenizer: Tokenizer;
-  readonly #parts: Parts & { weights: Record<string, HeldWeight> };
+  readonly #parts: Parts & { weights: Record<string, WeightData> };
   readonly #loaded: LoadedWeights;
   readonly #types: Record<string, never>;
   readonly #session: Session;
@@ -142,7 +142,7 @@ class LoadedModel implements Model {
   #isBusy = false;
   #isDisposed = false;
 
-  constructor(parts: Parts & { weights: Record<string, HeldWeight> }, loaded: LoadedWeights, file: { metadata: GgufMetadata; types: object }, tokens: Tokenizer) {
+  constructor(parts: Parts & { weights: Record<string, WeightData> }, loaded: LoadedWeights, file: { metadata: GgufMetadata; types: object }, tokens: Tokenizer) {
     const { config, angles } = parts;
     const { architecture, layers, width, heads, keyHeads, headSize } = config;
     const parameters = Object.values(parts.weights).reduce((sum, each) => sum + shapeOf(each).reduce((size, n) => size * n, 1), 0);
@@ -253,7 +253,7 @@ class LoadedModel implements Model {
     const op = 'llm.save';
     this.#use(op);
     const { kind = (_: string, own: KindName) => own } = readOptions(op, options, SAVE);
-    const dataOf = (name: string, weight: HeldWeight): GgufData => {
+    const dataOf = (name: string, weight: WeightData): GgufData => {
       const wanted = kind(name, this.#loaded.kinds[name]!);
       if (!isBlocks(weight)) return { tensor: weight, kind: wanted };
       if (wanted !== weight.kind) return { tensor: numbersOf(weight), kind: wanted };

@@ -18,18 +18,18 @@ export interface Blocks {
   width: number;
 }
 
-export type HeldWeight = Tensor | Blocks;
+export type WeightData = Tensor | Blocks;
 
 export const isBlocks = (weight: object): weight is Blocks => 'bytes' in weight;
 
 /** The shape of the dequantised weight. */
-export const shapeOf = (weight: HeldWeight): readonly number[] => (isBlocks(weight) ? [weight.bytes.shape[0]!, weight.width] : weight.shape);
+export const shapeOf = (weight: WeightData): readonly number[] => (isBlocks(weight) ? [weight.bytes.shape[0]!, weight.width] : weight.shape);
 
 /** The whole weight as float32. */
-export const numbersOf = (weight: HeldWeight): Tensor => (isBlocks(weight) ? dequantizeBlocks(weight.bytes, { kind: weight.kind }) : weight.astype('float32'));
+export const numbersOf = (weight: WeightData): Tensor => (isBlocks(weight) ? dequantizeBlocks(weight.bytes, { kind: weight.kind }) : weight.astype('float32'));
 
 /** Some rows of the weight, as float32. */
-export const rowsOf = (weight: HeldWeight, rows: Tensor): Tensor =>
+export const rowsOf = (weight: WeightData, rows: Tensor): Tensor =>
   isBlocks(weight) ? numbersOf({ ...weight, bytes: take(weight.bytes, rows) }) : take(weight, rows).astype('float32');
 
 /** Names of the tensors that forward.ts uses, each in some architectures; then those of encoder.ts. */
@@ -82,7 +82,7 @@ export function checkTensors(op: string, config: Config, { tensors }: GgufHeader
 
 /** The loaded weights, and their kinds in the file. */
 export interface LoadedWeights {
-  weights: Record<string, HeldWeight>;
+  weights: Record<string, WeightData>;
   kinds: Record<string, KindName>;
 }
 
@@ -90,7 +90,7 @@ const isBlockKind = (kind: string): kind is Blocks['kind'] => (internals.BLOCK_K
 
 /** How a tensor that arrived is held. Matrices keep the file's form or are cast to the type; vectors are small and become
  *  float32. */
-function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType): HeldWeight {
+function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType): WeightData {
   const { name, shape, kind } = info;
   const isMatrix = shape.length > 1;
   if (type === 'file' && isMatrix && isBlockKind(kind) && bytes.length > 0) {
@@ -108,7 +108,7 @@ function held(op: string, { info, bytes, tensor }: ArrivedData, type: WeightType
 
 /** Reads the data of a file, each tensor straight to where it stays. The caller owns the weights. */
 export async function loadWeights(op: string, file: GgufStream, type: WeightType): Promise<LoadedWeights> {
-  const weights: Record<string, HeldWeight> = {};
+  const weights: Record<string, WeightData> = {};
   const kinds: Record<string, KindName> = {};
   try {
     for await (const arrived of file.data()) {

@@ -5,7 +5,7 @@ import { abs, exp, log, log1p, maximum, sqrt, square, sum, where } from '../func
 import { readOptions, type OptionSchema } from '../options.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
-import { LOSS, alike, reduced, type LossOptions } from './reduction.js';
+import { LOSS, inOneShape, reduced, type LossOptions } from './reduction.js';
 
 type Elementwise<O> = (predictions: Tensor, targets: Tensor, options: O) => Tensor;
 
@@ -15,7 +15,7 @@ function loss<O extends LossOptions>(name: string, f: Elementwise<O>, schema: Op
   return (predictions: TensorLike, targets: TensorLike, given: O | undefined): Tensor =>
     tidy(() => {
       const options = readOptions(op, given, schema);
-      return reduced(op, f(...alike(op, predictions, targets), options), options.reduction);
+      return reduced(op, f(...inOneShape(op, predictions, targets), options), options.reduction);
     });
 }
 
@@ -81,9 +81,9 @@ export function contrastive(a: TensorLike, b: TensorLike, same: TensorLike, give
   const op = 'losses.contrastive';
   const { margin = 1, reduction } = readOptions<ContrastiveOptions>(op, given, { ...LOSS, margin: 'number' });
   return tidy(() => {
-    const [x, y] = alike(op, a, b);
+    const [x, y] = inOneShape(op, a, b);
     const near = sum(square(x.sub(y)), { axis: -1 });
-    const [, isSame] = alike(op, near, same);
+    const [, isSame] = inOneShape(op, near, same);
     const far = square(maximum(sqrt(maximum(near, SHORTEST ** 2)).neg().add(margin), 0));
     return reduced(op, where(isSame.astype('bool'), near, far), reduction);
   });

@@ -28,7 +28,7 @@ export function reduced(op: string, losses: Tensor, reduction: Reduction = 'mean
 }
 
 /** Both as tensors of one shape. */
-export function alike(op: string, predictions: TensorLike, targets: TensorLike): [Tensor, Tensor] {
+export function inOneShape(op: string, predictions: TensorLike, targets: TensorLike): [Tensor, Tensor] {
   const [p, t] = [asTensor(predictions, op), asTensor(targets, op)];
   if (String(p.shape) === String(t.shape)) return [p, t];
   throw new ShapeError(op, `predictions and targets differ in shape: ${shapeText(p.shape)} and ${shapeText(t.shape)}`, { shapes: [p.shape, t.shape] });

@@ -4,7 +4,7 @@
 
 import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
-import { EXACT, QUICK, orthogonal } from '../orthogonal.js';
+import { NEWTON_SCHULZ_COEFFICIENTS, MUON_COEFFICIENTS, orthogonal } from '../orthogonal.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
@@ -42,7 +42,7 @@ const orthogonalOnes: Initializer = (key, shape) =>
   tidy(() => {
     const columns = shape.at(-1) ?? 1;
     const rows = shape.reduce((a, b) => a * b, 1) / columns;
-    return orthogonal(random.normal(key, [rows, columns]), [[12, QUICK], [6, EXACT]]).reshape(shape);
+    return orthogonal(random.normal(key, [rows, columns]), [[12, MUON_COEFFICIENTS], [6, NEWTON_SCHULZ_COEFFICIENTS]]).reshape(shape);
   });
 
 /**

@@ -4,7 +4,7 @@ import { internals, SinterError, Tensor } from '../index.js';
 import { fold } from './fold.js';
 import type { Machine, Plan, Step } from './plan.js';
 import { readElements } from './tensors.js';
-import { known, made, Unknown, type Value } from './value.js';
+import { known, made, UnknownElements, type Value } from './value.js';
 
 const { shapeText } = internals;
 
@@ -35,7 +35,7 @@ function runStep(step: Step, values: (Value | undefined)[]): void {
       values[slot] = value;
     });
   } catch (cause) {
-    throw cause instanceof Unknown ? cause : inNode(step, args, cause);
+    throw cause instanceof UnknownElements ? cause : inNode(step, args, cause);
   }
 }
 

@@ -1,6 +1,6 @@
 // A loaded model: its inputs and outputs, its weights as parameters, and how it runs.
 //
-// A run is compiled for the shapes of its inputs. If an op needs elements of a value to know a shape, it throws Unknown. If the
+// A run is compiled for the shapes of its inputs. If an op needs elements of a value to know a shape, it throws UnknownElements. If the
 // value follows from inputs, the run starts again with these inputs as constants of the program. Otherwise the model runs op by
 // op from then on.
 
@@ -14,7 +14,7 @@ import { prepare } from './prepare.js';
 import { patched, type Patch } from './save.js';
 import { countOf, readElements, readTensor, type Elements, type External } from './tensors.js';
 import { dtypeOf, STRING, typeName } from './types.js';
-import { known, made, nothing, sequence, Unknown, Value } from './value.js';
+import { known, made, nothing, sequence, UnknownElements, Value } from './value.js';
 
 const { asBytes, isNumericArray, isPlainObject, readOptions, shapeText, shown } = internals;
 
@@ -311,7 +311,7 @@ class LoadedModel implements Model {
         return this.#execute(params, values) as Record<string, Tensor>;
       });
     } catch (cause) {
-      if (!(cause instanceof Unknown)) throw cause;
+      if (!(cause instanceof UnknownElements)) throw cause;
       throw new UnsupportedError(op, `the shape of a value depends on elements of ${this.#named(cause.value.from)}, which have no values while a function is traced`, {
         hint: 'an input given as an array of numbers is a constant; model.run computes what cannot be compiled op by op',
       });
@@ -337,7 +337,7 @@ class LoadedModel implements Model {
         try {
           return this.#compiled(values);
         } catch (cause) {
-          if (!(cause instanceof Unknown)) throw cause;
+          if (!(cause instanceof UnknownElements)) throw cause;
           const more = this.#namesOf(cause.value.from).filter((name) => !this.#forms.has(name));
           for (const name of more) this.#forms.add(name);
           this.#machine.isEager = more.length === 0;

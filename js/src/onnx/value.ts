@@ -1,7 +1,7 @@
 // A value on an edge of a graph: a tensor, elements known before anything runs (host), or both; or a sequence of values; or
 // nothing (an empty optional).
 //
-// Shapes are computed from known elements. If an op needs elements that are not known, Unknown names the value. The model then
+// Shapes are computed from known elements. If an op needs elements that are not known, UnknownElements names the value. The model then
 // runs again, with the inputs that the value depends on as constants (load.ts).
 
 import { astype, SinterError, UnsupportedError, type Tensor } from '../index.js';
@@ -21,7 +21,7 @@ export function inRegion<T>(f: () => T): T {
 }
 
 /** Thrown if an op needs the elements of a value, and they are not known. */
-export class Unknown extends Error {
+export class UnknownElements extends Error {
   readonly value: Value;
   constructor(value: Value) {
     super('a value is needed that is not known');
@@ -78,14 +78,14 @@ export class Value {
     return made;
   }
 
-  /** The elements; throws Unknown if they cannot be had while tracing. */
+  /** The elements; throws UnknownElements if they cannot be had while tracing. */
   get elements(): Elements {
     if (this.host) return this.host;
     if (this.#file) return this.#file();
     try {
       return this.#tensor!.dataSync();
     } catch (cause) {
-      if (cause instanceof SinterError && cause.code === 'argument') throw new Unknown(this);
+      if (cause instanceof SinterError && cause.code === 'argument') throw new UnknownElements(this);
       throw cause;
     }
   }

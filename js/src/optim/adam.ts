@@ -3,7 +3,7 @@
 
 import { expm1, mul, neg, sqrt, square } from '../functions.gen.js';
 import type { OptionSchema } from '../options.js';
-import { checkShares, readRule, ruled, type UpdateOptions } from './rule.js';
+import { checkShares, readRule, optimizerOf, type UpdateOptions } from './rule.js';
 import type { Optimizer } from './optimizer.js';
 
 export interface AdamOptions extends UpdateOptions {
@@ -20,7 +20,7 @@ const OWN: OptionSchema<Omit<AdamOptions, keyof UpdateOptions>> = { beta1: 'numb
 function moments(op: string, given: AdamOptions | undefined, isDecoupled: boolean, decay: number): Optimizer {
   const { lr = 1e-3, weightDecay = decay, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, ...options } = readRule(op, given, OWN);
   checkShares(op, { beta1, beta2 });
-  return ruled(op, { ...options, lr, weightDecay }, {
+  return optimizerOf(op, { ...options, lr, weightDecay }, {
     slots: ['mean', 'square'],
     isDecoupled,
     formula: (steps) => {

@@ -2,11 +2,11 @@
 
 import { reshape } from '../functions.gen.js';
 import { readOptions } from '../options.js';
-import { QUICK, orthogonal } from '../orthogonal.js';
+import { MUON_COEFFICIENTS, orthogonal } from '../orthogonal.js';
 import { adamw } from './adam.js';
 import { groups } from './groups.js';
 import type { LearningRate, Optimizer } from './optimizer.js';
-import { ruled, type Match } from './rule.js';
+import { optimizerOf, type Match } from './rule.js';
 
 export interface MuonOptions {
   /** Learning rate of the matrices; default 0.02. */
@@ -40,7 +40,7 @@ export function muon(given?: MuonOptions): Optimizer {
       match: 'function',
       rest: 'object',
     });
-  const matrices = ruled('optim.muon', { ...decay, lr }, {
+  const matrices = optimizerOf('optim.muon', { ...decay, lr }, {
     slots: ['velocity'],
     isDecoupled: true,
     formula: () => (g, slots) => {
@@ -48,7 +48,7 @@ export function muon(given?: MuonOptions): Optimizer {
       const x = nesterov ? g.mul(1 - momentum).add(velocity.mul(momentum)) : velocity;
       const columns = g.shape.at(-1)!;
       const rows = g.size / columns;
-      const step = orthogonal(reshape(x, [rows, columns]), [[rounds, QUICK]]).mul(Math.sqrt(Math.max(1, columns / rows)));
+      const step = orthogonal(reshape(x, [rows, columns]), [[rounds, MUON_COEFFICIENTS]]).mul(Math.sqrt(Math.max(1, columns / rows)));
       return { step: reshape(step, g.shape), velocity };
     },
   });

@@ -49,7 +49,7 @@ export function checkShares(op: string, shares: Readonly<Record<string, number>>
 }
 
 /** Makes the optimizer of a rule. */
-export function ruled<S extends string>(op: string, options: UpdateOptions, rule: Rule<S>): Optimizer {
+export function optimizerOf<S extends string>(op: string, options: UpdateOptions, rule: Rule<S>): Optimizer {
   const { lr, weightDecay = 0, mask, clipNorm } = options as UpdateOptions & { lr: LearningRate };
   checkRate(op, lr);
   const { slots, isDecoupled = false } = rule;

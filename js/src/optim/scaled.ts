@@ -3,7 +3,7 @@
 
 import { sign, sqrt, square } from '../functions.gen.js';
 import type { Optimizer } from './optimizer.js';
-import { checkShares, readRule, ruled, type UpdateOptions } from './rule.js';
+import { checkShares, readRule, optimizerOf, type UpdateOptions } from './rule.js';
 
 export interface RmspropOptions extends UpdateOptions {
   /** Decay of the mean of the squares of the gradients. Default 0.99. */
@@ -16,7 +16,7 @@ export interface RmspropOptions extends UpdateOptions {
 export function rmsprop(given?: RmspropOptions): Optimizer {
   const { lr = 1e-2, decay = 0.99, eps = 1e-8, ...options } = readRule('optim.rmsprop', given, { decay: 'number', eps: 'number' });
   checkShares('optim.rmsprop', { decay });
-  return ruled('optim.rmsprop', { ...options, lr }, {
+  return optimizerOf('optim.rmsprop', { ...options, lr }, {
     slots: ['square'],
     formula: () => (g, slots) => {
       const squares = slots.square.mul(decay).add(square(g).mul(1 - decay));
@@ -33,7 +33,7 @@ export interface AdagradOptions extends UpdateOptions {
 /** p = p - lr * g / (sqrt(sum of squares) + eps); lr is 0.01 by default. */
 export function adagrad(given?: AdagradOptions): Optimizer {
   const { lr = 1e-2, eps = 1e-10, ...options } = readRule('optim.adagrad', given, { eps: 'number' });
-  return ruled('optim.adagrad', { ...options, lr }, {
+  return optimizerOf('optim.adagrad', { ...options, lr }, {
     slots: ['square'],
     formula: () => (g, slots) => {
       const squares = slots.square.add(square(g));
@@ -53,7 +53,7 @@ export interface LionOptions extends UpdateOptions {
 export function lion(given?: LionOptions): Optimizer {
   const { lr = 1e-4, beta1 = 0.9, beta2 = 0.99, ...options } = readRule('optim.lion', given, { beta1: 'number', beta2: 'number' });
   checkShares('optim.lion', { beta1, beta2 });
-  return ruled('optim.lion', { ...options, lr }, {
+  return optimizerOf('optim.lion', { ...options, lr }, {
     slots: ['mean'],
     isDecoupled: true,
     formula: () => (g, { mean }) => ({

@@ -1,5 +1,5 @@
 import type { Optimizer, LearningRate } from './optimizer.js';
-import { readRule, ruled, type UpdateOptions } from './rule.js';
+import { readRule, optimizerOf, type UpdateOptions } from './rule.js';
 
 export interface SgdOptions extends UpdateOptions {
   lr: LearningRate;
@@ -12,8 +12,8 @@ export interface SgdOptions extends UpdateOptions {
 /** Stochastic gradient descent: v = momentum * v + g, p = p - lr * v; with nesterov p = p - lr * (g + momentum * v). */
 export function sgd(given: SgdOptions): Optimizer {
   const { momentum = 0, nesterov = false, ...options } = readRule('optim.sgd', given, { momentum: 'number', nesterov: 'boolean' });
-  if (momentum === 0) return ruled('optim.sgd', options, { slots: [], formula: () => (g) => ({ step: g }) });
-  return ruled('optim.sgd', options, {
+  if (momentum === 0) return optimizerOf('optim.sgd', options, { slots: [], formula: () => (g) => ({ step: g }) });
+  return optimizerOf('optim.sgd', options, {
     slots: ['velocity'],
     formula: () => (g, slots) => {
       const velocity = slots.velocity.mul(momentum).add(g);

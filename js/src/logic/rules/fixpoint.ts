@@ -71,13 +71,13 @@ export function roundOf(component: Component, { derive }: Setting, known: Tensor
   return Object.fromEntries(Object.entries(made).map(([name, t]) => [name, sn.bitwiseAnd(t, sn.bitwiseInvert(known[name]!))]));
 }
 
-export const united = (known: Tensors, deltas: Tensors): Tensors =>
+export const union = (known: Tensors, deltas: Tensors): Tensors =>
   Object.fromEntries(Object.entries(deltas).map(([name, t]) => [name, sn.bitwiseOr(known[name]!, t)]));
 
 function semiNaive(component: Component, setting: Setting, known: Tensors): Solution {
   const start = roundOf(component, setting, known, null);
   const first = anyOf(Object.values(start));
-  const begun = { ...known, ...united(known, start) };
+  const begun = { ...known, ...union(known, start) };
   const one = sn.where(first, 1, 0).astype('int32');
   if (!component.recursive) return { known: begun, iterations: one, done: sn.tensor(true) };
   const heads = Object.keys(start);
@@ -89,7 +89,7 @@ function semiNaive(component: Component, setting: Setting, known: Tensors): Solu
       const made = roundOf(component, setting, { ...begun, ...full }, delta);
       const next = Object.fromEntries(heads.map((name) => [name, made[name] ?? sn.zerosLike(full[name]!)]));
       const goesOn = anyOf(Object.values(next));
-      return { full: united(full, next), delta: next, rounds: sn.add(rounds, sn.where(goesOn, 1, 0).astype('int32')), goesOn };
+      return { full: union(full, next), delta: next, rounds: sn.add(rounds, sn.where(goesOn, 1, 0).astype('int32')), goesOn };
     },
     { full: pick(begun), delta: start, rounds: one, goesOn: first },
   );
@@ -112,7 +112,7 @@ export function naiveRound(component: Component, { algebra, derive }: Setting, f
 }
 
 /** Whether any value differs by more than the tolerance. */
-export function moved(a: Tensor, b: Tensor, tolerance: number): Tensor {
+export function differs(a: Tensor, b: Tensor, tolerance: number): Tensor {
   if (a.dtype === 'bool') return sn.any(sn.notEqual(a, b));
   return sn.any(sn.logicalNot(sn.lessEqual(sn.abs(sn.sub(a, b)), tolerance)));
 }
@@ -123,7 +123,7 @@ function naive(component: Component, setting: Setting, facts: Tensors, known: Te
   const round = (own: Tensors): Tensors => pick(naiveRound(component, setting, facts, { ...known, ...own }));
   const begun = pick(known);
   const anyMoved = (next: Tensors, own: Tensors): Tensor =>
-    names.map((name) => moved(next[name]!, own[name]!, setting.tolerance)).reduce((a, b) => sn.logicalOr(a, b));
+    names.map((name) => differs(next[name]!, own[name]!, setting.tolerance)).reduce((a, b) => sn.logicalOr(a, b));
   const counted = (goesOn: Tensor): Tensor => sn.where(goesOn, 1, 0).astype('int32');
   if (!component.recursive) {
     const own = round(begun);

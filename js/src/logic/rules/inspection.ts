@@ -37,7 +37,7 @@ export interface InspectedRule {
 }
 
 /** What is needed to inspect rules. */
-export interface Looking {
+export interface InspectionContext {
   readonly algebra: Algebra;
   readonly known: Tensors;
   readonly layouts: Layouts;
@@ -91,7 +91,7 @@ function lookAtJoins(plan: JoinPlan, operands: readonly Operand[], joined: Joine
 
 const denseJoin = (algebra: Algebra): Joined => (a, b, labels) => Bits.of(joinValues(algebra, a.value, b.value, labels));
 
-function lookAtClause(clause: Clause, { algebra, known, layouts, forms }: Looking): InspectedJoin[] {
+function inspectClause(clause: Clause, { algebra, known, layouts, forms }: InspectionContext): InspectedJoin[] {
   const plan = planClause(clause);
   const evaluation = new Evaluation(clause, layouts, forms);
   const isBoolean = algebra.dtype === 'bool';
@@ -104,7 +104,7 @@ function lookAtClause(clause: Clause, { algebra, known, layouts, forms }: Lookin
   return lookAtJoins(plan, operands, isBoolean ? (a, b, labels) => evaluation.join(a, b, labels) : denseJoin(algebra), clause.domains);
 }
 
-function lookAtFormula(formula: Formula, { known }: Looking): InspectedJoin[] {
+function inspectFormula(formula: Formula, { known }: InspectionContext): InspectedJoin[] {
   return formula.sum.flatMap(({ entries }, i) => {
     const plan = planProduct(formula, i);
     if (!plan) return [];
@@ -114,15 +114,15 @@ function lookAtFormula(formula: Formula, { known }: Looking): InspectedJoin[] {
   });
 }
 
-export function lookAtRule(definition: Definition, looking: Looking): InspectedRule {
+export function inspectRule(definition: Definition, context: InspectionContext): InspectedRule {
   return sn.tidy(() => {
     const { number, at, text } = definition;
-    const joins = definition.kind === 'clause' ? lookAtClause(definition, looking) : lookAtFormula(definition, looking);
-    const round = (known: Tensors): Tensor => looking.derive(definition, known);
-    const inspection = sn.inspect(round)(looking.known);
+    const joins = definition.kind === 'clause' ? inspectClause(definition, context) : inspectFormula(definition, context);
+    const round = (known: Tensors): Tensor => context.derive(definition, known);
+    const inspection = sn.inspect(round)(context.known);
     const kernels = inspection.kernels.map(({ name, kind, engine, flops, bytes }) => ({ name, kind, engine, flops, bytes }));
     inspection.dispose();
-    return { number, line: at.line, text, joins, kernels, ms: timeOf(round, looking.known) };
+    return { number, line: at.line, text, joins, kernels, ms: timeOf(round, context.known) };
   });
 }
 

@@ -9,7 +9,7 @@ import { Explainer, explanationText, type Explanation, type Ranks } from './expl
 import { checkWithin, fail, namedRow, placeOf, rowAt, sizeOf, type Member, type Rows } from './facts.js';
 import { isOfRules, solve, type Setting, type Tensors } from './fixpoint.js';
 import { GivenFacts, type FactTensors } from './given.js';
-import { lookAtRule, type InspectedRule } from './inspection.js';
+import { inspectRule, type InspectedRule } from './inspection.js';
 import { planClause } from './joins.js';
 import { countOf, emptyOf, placesOf, valueAt, type Layout } from './kept.js';
 import { deriveWith, withParameters, type Parameters } from './meaning.js';
@@ -266,9 +266,9 @@ export class RuleProgram {
     return sn.tidy(() => {
       const inputs = this.#inputs('program.inspect', given);
       const { setting } = this.#enter(inputs);
-      const looking = { algebra: setting.algebra, known, layouts: this.#layouts, forms: inputs.facts };
+      const context = { algebra: setting.algebra, known, layouts: this.#layouts, forms: inputs.facts };
       const derive = (definition: Definition, from: Tensors): Tensor => setting.derive(definition, ({ name }) => from[name]!);
-      const rules = this.#checked.definitions.map((definition) => lookAtRule(definition, { ...looking, derive }));
+      const rules = this.#checked.definitions.map((definition) => inspectRule(definition, { ...context, derive }));
       const program = sn.inspect((all: RuleInputs) => {
         const { setting: own, facts } = this.#enter(all);
         return solve(this.#relations, this.#checked.components, own, facts);

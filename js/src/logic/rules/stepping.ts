@@ -4,7 +4,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Relation } from './check.js';
-import { isOfRules, moved, naiveRound, roundOf, united, type Setting, type Tensors } from './fixpoint.js';
+import { differs, isOfRules, naiveRound, roundOf, union, type Setting, type Tensors } from './fixpoint.js';
 import type { Component } from './strata.js';
 
 /** The inputs of the programs of all rounds. */
@@ -58,12 +58,12 @@ export class Stepping<F> {
       const { setting, facts } = enter(inputs);
       if (setting.algebra.dtype !== 'bool' || !isOfRules(component)) {
         const next = { ...known, ...naiveRound(component, setting, facts, known) };
-        const changes = component.relations.map(({ name }) => moved(next[name]!, known[name]!, setting.tolerance));
+        const changes = component.relations.map(({ name }) => differs(next[name]!, known[name]!, setting.tolerance));
         return { known: next, deltas: null, goesOn: changes.reduce((a, b) => sn.logicalOr(a, b)) };
       }
       const made = roundOf(component, setting, known, deltas);
       const goesOn = Object.values(made).map((t) => sn.any(t)).reduce((a, b) => sn.logicalOr(a, b), sn.tensor(false));
-      return { known: { ...known, ...united(known, made) }, deltas: made, goesOn };
+      return { known: { ...known, ...union(known, made) }, deltas: made, goesOn };
     }));
   }
 

@@ -5,7 +5,7 @@ import * as sn from '../../index.js';
 import { SinterError, type Tensor } from '../../index.js';
 import type { Node, Op, Plan } from '../plan.js';
 import { BOOL, INT64 } from '../types.js';
-import { inRegion, known, made, sequence, Unknown, type Value } from '../value.js';
+import { inRegion, known, made, sequence, UnknownElements, type Value } from '../value.js';
 import { axisOf } from './shape.js';
 
 /** Loops of more rounds become a step of the program; shorter ones are unrolled. */
@@ -18,7 +18,7 @@ function scalarOf(x: Value): number | null {
   try {
     return Number(x.elements[0]);
   } catch (cause) {
-    if (cause instanceof Unknown) return null;
+    if (cause instanceof UnknownElements) return null;
     throw cause;
   }
 }
@@ -32,12 +32,12 @@ function tracedCall(n: Node, plan: Plan, args: readonly Value[], types: number[]
   });
 }
 
-/** Runs f. If that cannot become a step of a program, throws Unknown for the value, so that the model runs op by op instead. */
+/** Runs f. If that cannot become a step of a program, throws UnknownElements for the value, so that the model runs op by op instead. */
 function orUnknown<T>(value: Value, f: () => T): T {
   try {
     return f();
   } catch (cause) {
-    if (cause instanceof SinterError && cause.code !== 'memory') throw new Unknown(value);
+    if (cause instanceof SinterError && cause.code !== 'memory') throw new UnknownElements(value);
     throw cause;
   }
 }
@@ -145,16 +145,16 @@ const loop: Op = {
       if (results) return results;
     }
     const asked = count ?? condition ?? init[0]!;
-    if (n.machine.isEager || isSequence) throw new Unknown(asked);
+    if (n.machine.isEager || isSequence) throw new UnknownElements(asked);
     if (known && begins === 1 && limit < Infinity) {
       try {
         if (limit > MOST_ROUNDS) throw new EarlyExit();
         return loopAsScan(n, plan, limit, init);
       } catch (cause) {
-        if (!(cause instanceof EarlyExit)) throw cause instanceof SinterError ? new Unknown(asked) : cause;
+        if (!(cause instanceof EarlyExit)) throw cause instanceof SinterError ? new UnknownElements(asked) : cause;
       }
     }
-    if (plan.outputs.length > 1 + init.length) throw new Unknown(asked);
+    if (plan.outputs.length > 1 + init.length) throw new UnknownElements(asked);
     const first = condition ? sn.reshape(condition.t, []) : sn.tensor(true);
     try {
       return orUnknown(asked, () => loopAsWhile(n, plan, limit === null ? sn.reshape(count!.t, []) : Math.min(limit, 0x7fffffff), first, init));
