@@ -9,7 +9,7 @@ import { concat, flip, reshape, stack } from './functions.gen.js';
 import { part } from './indexing.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorNames } from './pytree.js';
-import { flattenWithNumbers, sameTree, sameTypes, typed, type FlatWithNumbers, type Returned, type SlicesOf } from './regions.js';
+import { flattenWithNumbers, sameTree, sameTypes, withDTypes, type FlatWithNumbers, type Returned, type SlicesOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -67,7 +67,7 @@ export function associativeScan<X>(
       const made = flattenWithNumbers(op, result);
       sameTree(op, 'xs', given.shape, 'the function returned', made.shape);
       const wanted = a.map((t) => t.meta);
-      const tensors = typed(made, wanted);
+      const tensors = withDTypes(made, wanted);
       sameTypes(op, 'xs', given.shape, wanted, 'the function made it', tensors);
       return tensors;
     };

@@ -39,7 +39,7 @@ function placesOf({ stack = '' }: Error): SourcePlace[] {
 
 /** Runs f. Returns its result, and a function that gives the places of each call by number; number 0 is the call of this
  *  function. */
-export function lookingAtCalls<T>(f: () => T): [T, () => SourcePlace[][]] {
+export function recordingCalls<T>(f: () => T): [T, () => SourcePlace[][]] {
   const outside = [isLooking, stacks, engine.stackTraceLimit] as const;
   const own: Error[] = [];
   [isLooking, stacks, engine.stackTraceLimit] = [true, own, FRAMES];

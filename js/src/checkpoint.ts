@@ -5,7 +5,7 @@ import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
 import { rebuild } from './pytree.js';
-import { control, flattenWithNumbers, returned, traceCall, typed, type FlatWithNumbers, type TensorsOf } from './regions.js';
+import { callCore, flattenWithNumbers, returned, traceCall, withDTypes, type FlatWithNumbers, type TensorsOf } from './regions.js';
 import { runtime } from './runtime/runtime.js';
 import { tidyTraced } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
@@ -46,20 +46,20 @@ function keptBy(op: string, policy: Policy): { products: boolean; kept: number[]
 }
 
 /** Records f of the operands as one checkpoint node; returns f's result. */
-export function whole(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers, policy: Policy = 'nothing'): unknown {
+export function recordCheckpoint(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers, policy: Policy = 'nothing'): unknown {
   const { products, kept } = keptBy(op, policy);
   const { inputs, given, made } = traceCall(op, operands, f, true);
-  const outputs = typed(made);
+  const outputs = withDTypes(made);
   const [n, count] = [inputs.length, outputs.length];
   const words = [...inputs, ...outputs, ...given, Number(products), ...kept];
-  const results = count === 0 ? [] : control(op, words, count, (core) => core.sinter_checkpoint(n, count, kept.length));
+  const results = count === 0 ? [] : callCore(op, words, count, (core) => core.sinter_checkpoint(n, count, kept.length));
   return rebuild(made.shape, results);
 }
 
 /** Calls f directly, for calls outside of a trace, which no derivative can go through. */
-export function atOnce(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers): unknown {
+export function callDirectly(op: string, f: (...list: unknown[]) => unknown, operands: FlatWithNumbers): unknown {
   const made = flattenWithNumbers(op, returned(op, f(...(rebuild(operands.shape, operands.tensors) as unknown[]))));
-  return rebuild(made.shape, typed(made));
+  return rebuild(made.shape, withDTypes(made));
 }
 
 /**
@@ -78,7 +78,7 @@ export function checkpoint<A extends readonly unknown[], R>(
   return derivedFrom(f, (...args: A) =>
     tidyTraced(() => {
       const operands = flattenWithNumbers('checkpoint', args);
-      return (isTracing() ? whole('checkpoint', call, operands, policy) : atOnce('checkpoint', call, operands)) as TensorsOf<R>;
+      return (isTracing() ? recordCheckpoint('checkpoint', call, operands, policy) : callDirectly('checkpoint', call, operands)) as TensorsOf<R>;
     }),
   );
 }

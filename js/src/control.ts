@@ -1,7 +1,7 @@
 // Loops and conditions. Their functions are traced on placeholders. The core finds the tensors that they capture; it runs a
 // loop or condition as one program at once, or makes it a part of the function that is being traced.
 
-import { whole } from './checkpoint.js';
+import { recordCheckpoint } from './checkpoint.js';
 import { checkFunction, checkInteger, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, concat, less, reshape, slice, stack, take, tensor } from './functions.gen.js';
@@ -9,7 +9,7 @@ import { readOptions, type OptionSchema } from './options.js';
 import { placeholder } from './program.js';
 import { rebuild, tensorNames, type TreeShape } from './pytree.js';
 import {
-  control,
+  callCore,
   flattenWithNumbers,
   returned,
   sameTree,
@@ -18,7 +18,7 @@ import {
   trace,
   traceCall,
   traceLoop,
-  typed,
+  withDTypes,
   type FlatWithNumbers,
   type Returned,
   type SlicesOf,
@@ -86,12 +86,12 @@ function rounds(op: string, f: Body, init: FlatWithNumbers, xs: FlatWithNumbers,
     const [next, y] = pairOf(op, result);
     return { carry: flattenWithNumbers(op, next), y: flattenWithNumbers(op, y) };
   });
-  const outputs = [...made, ...typed(body.y)];
+  const outputs = [...made, ...withDTypes(body.y)];
   const n = inputs.length;
   const results =
     outputs.length === 0
       ? []
-      : control(
+      : callCore(
           op,
           [...inputs, ...slices, ...outputs, ...start, ...xs.tensors, length, Number(reverse)],
           outputs.length,
@@ -118,7 +118,7 @@ const several =
       ys[i] = flattenWithNumbers(op, y);
       sameTree(op, 'y', ys[i]!.shape, 'in another round', ys[reverse ? n - 1 : 0]!.shape);
     }
-    const made = ys.map((y) => typed(y));
+    const made = ys.map((y) => withDTypes(y));
     return [carry, rebuild(ys[0]!.shape, made[0]!.map((_, leaf) => stack(made.map((y) => y[leaf]!))))];
   };
 
@@ -172,7 +172,7 @@ export function loopOfParts(
   const n = checkpoint === undefined ? length : partLength(op, checkpoint, length);
   if (n >= length) return loop(init, xs, length);
   const body = (carry: unknown, slices: unknown): unknown => loop(flattenWithNumbers(op, carry), flattenWithNumbers(op, slices), n).map(treeOf);
-  return inParts(op, init, xs, length, reverse, n, loop, (carry, slices) => whole(op, body, flattenWithNumbers(op, [carry, slices])));
+  return inParts(op, init, xs, length, reverse, n, loop, (carry, slices) => recordCheckpoint(op, body, flattenWithNumbers(op, [carry, slices])));
 }
 
 /**
@@ -237,7 +237,7 @@ function loop(op: string, test: Round, body: Round, given: unknown): unknown {
   const holds = single(op, 'what the test returned', traceOn(test, tested));
   checkScalar(op, 'what the test returned', holds, 'bool');
   const words = [...tested, holds, ...inputs, ...made, ...start];
-  return rebuild(init.shape, control(op, words, start.length, (core) => core.sinter_while(start.length)));
+  return rebuild(init.shape, callCore(op, words, start.length, (core) => core.sinter_while(start.length)));
 }
 
 /**
@@ -298,11 +298,11 @@ function choose(op: string, pred: Tensor, branches: readonly Branch[], operands:
   const [a, b] = [first.made, second.made];
   sameTree(op, 'result', a.shape, 'another branch returned', b.shape);
   const wanted = a.tensors.map((t, i) => (a.numbers.has(t) && !b.numbers.has(b.tensors[i]!) ? b.tensors[i]! : t).meta);
-  const [left, right] = [typed(a, wanted), typed(b, wanted)];
+  const [left, right] = [withDTypes(a, wanted), withDTypes(b, wanted)];
   sameTypes(op, 'result', a.shape, left.map((t) => t.meta), 'another branch returned', right);
   const words = [pred, ...first.inputs, ...left, ...second.inputs, ...right, ...given];
   const count = left.length;
-  const results = count === 0 ? [] : control(op, words, count, (core) => core.sinter_cond(given.length, count));
+  const results = count === 0 ? [] : callCore(op, words, count, (core) => core.sinter_cond(given.length, count));
   return rebuild(a.shape, results);
 }
 
@@ -355,6 +355,6 @@ export function switchCase<A extends readonly unknown[], R>(
     const given = flattenWithNumbers(op, operands);
     const result = trace(op, given.bound, () => among(0, branches.length, given)(...(treeOf(given) as unknown[])));
     const made = flattenWithNumbers(op, result);
-    return rebuild(made.shape, typed(made)) as TensorsOf<R>;
+    return rebuild(made.shape, withDTypes(made)) as TensorsOf<R>;
   });
 }

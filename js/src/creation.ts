@@ -7,7 +7,7 @@ import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime } from './runtime/runtime.js';
 import { makeMeta, wrap, type Meta, type NestedArray, type Tensor } from './tensor.js';
-import { checkHeld, checkShape, upload, type NumericArray } from './upload.js';
+import { checkInRange, checkShape, upload, type NumericArray } from './upload.js';
 
 interface Typed {
   dtype: DTypeName;
@@ -43,7 +43,7 @@ function shaped(
 
 export const full = (shape: readonly number[], value: number, { dtype }: Typed): Tensor =>
   shaped('full', shape, dtype, (core, number, rank, meta) => {
-    checkHeld('full', [checkNumber('full', 'value', value)], meta.dtype);
+    checkInRange('full', [checkNumber('full', 'value', value)], meta.dtype);
     return core.sinter_full(number, rank, value);
   });
 
@@ -75,7 +75,7 @@ export function arange(start: number, stop: number | undefined, step: number, { 
   const [from, to] = stop === undefined ? [0, start] : [start, stop];
   const own = parseDType(dtype, 'arange');
   const count = Math.ceil((to - from) / step);
-  if (count > 0) checkHeld('arange', [from, from + step * (count - 1)], own);
+  if (count > 0) checkInRange('arange', [from, from + step * (count - 1)], own);
   return wrap(runtime().exports.sinter_arange(dtypeNumber(own), from, to, step));
 }
 
@@ -84,7 +84,7 @@ export function linspace(start: number, stop: number, count: number, { dtype }: 
   checkNumber('linspace', 'stop', stop);
   checkShape('linspace', [count]);
   const own = parseDType(dtype, 'linspace');
-  checkHeld('linspace', [start, stop].slice(0, count), own);
+  checkInRange('linspace', [start, stop].slice(0, count), own);
   return wrap(runtime().exports.sinter_linspace(dtypeNumber(own), start, stop, count));
 }
 

@@ -2,17 +2,17 @@
 // the function and its rule: derivatives use the rule, everything else the function.
 
 import { asTensor } from './apply.js';
-import { atOnce } from './checkpoint.js';
+import { callDirectly } from './checkpoint.js';
 import { checkFunction, shown } from './check.js';
 import { isFloat } from './dtype.js';
 import { DTypeError, SinterError } from './errors.js';
 import { zerosLike } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
-import { spread } from './prefix.js';
+import { broadcastPrefix } from './prefix.js';
 import { placeholder } from './program.js';
 import { argumentName, rebuild, resultName, tensorNames } from './pytree.js';
-import { control, flattenWithNumbers, sameTree, sameTypes, standIns, trace, traceCall, typed, type FlatWithNumbers, type TensorsOf } from './regions.js';
+import { callCore, flattenWithNumbers, sameTree, sameTypes, standIns, trace, traceCall, withDTypes, type FlatWithNumbers, type TensorsOf } from './regions.js';
 import { tidyTraced } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { isTracing } from './trace.js';
@@ -52,9 +52,9 @@ function pairOf(op: string, what: string, result: unknown, wanted: string): read
 /** Refuses a rule whose result differs from the function's in structure, dtypes or shapes. */
 function checkSame(op: string, what: string, y: FlatWithNumbers, value: unknown): void {
   const again = flattenWithNumbers(op, value);
-  const metas = typed(y).map((t) => t.meta);
+  const metas = withDTypes(y).map((t) => t.meta);
   sameTree(op, 'result', y.shape, `${what} returned`, again.shape);
-  sameTypes(op, 'result', y.shape, metas, `${what} returned`, typed(again, metas));
+  sameTypes(op, 'result', y.shape, metas, `${what} returned`, withDTypes(again, metas));
 }
 
 /** The derivatives that a rule returned, one for each float in the tree `of`; bare numbers there have none. value may
@@ -62,7 +62,7 @@ function checkSame(op: string, what: string, y: FlatWithNumbers, value: unknown)
 function derivatives(op: string, what: string, of: FlatWithNumbers, nameOf: Parameters<typeof tensorNames>[1], value: unknown): Tensor[] {
   const isNone = (part: unknown): boolean => part === null || part === undefined;
   const names = tensorNames(of.shape, nameOf);
-  return spread(op, `the ${what}`, of.shape, value, isNone).flatMap((part, i) => {
+  return broadcastPrefix(op, `the ${what}`, of.shape, value, isNone).flatMap((part, i) => {
     const leaf = of.tensors[i]!;
     if (of.numbers.has(leaf)) return [];
     if (isFloat(leaf.dtype)) return [isNone(part) ? zerosLike(leaf) : like(op, what, names[i]!, leaf, part)!];
@@ -78,7 +78,7 @@ const tensorsOf = (leaves: readonly (Tensor | null)[]): Tensor[] => leaves.filte
 
 function traceVjp(op: string, rule: CustomVjpRule<never, unknown, unknown>, args: FlatWithNumbers, y: FlatWithNumbers): Traced {
   const { inputs, list } = standIns(args);
-  const cotangents = placeholders(typed(y));
+  const cotangents = placeholders(withDTypes(y));
   const made = trace(op, args.bound, () => {
     const [value, residuals] = pairOf(op, 'forward', (rule.forward as Call)(...list), '[y, residuals]');
     checkSame(op, 'forward', y, value);
@@ -97,7 +97,7 @@ function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: FlatWit
     const result = (rule.jvp as Call)(list, rebuild(args.shape, leaves));
     const [value, tangent] = pairOf(op, 'jvp', result, '[y, dy]');
     checkSame(op, 'jvp', y, value);
-    return derivatives(op, 'tangent', { ...y, tensors: typed(y), numbers: new Map() }, resultName, tangent);
+    return derivatives(op, 'tangent', { ...y, tensors: withDTypes(y), numbers: new Map() }, resultName, tangent);
   });
   return { inputs, given: tensorsOf(tangents), made: made as Tensor[] };
 }
@@ -105,12 +105,12 @@ function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: FlatWit
 /** Records f with its rule as one node; returns f's result. */
 function recorded(op: string, f: Call, args: FlatWithNumbers, reverse: boolean, traceRule: (y: FlatWithNumbers) => Traced): unknown {
   const { inputs, given, made } = traceCall(op, args, f);
-  const outputs = typed(made);
+  const outputs = withDTypes(made);
   if (outputs.length === 0) return rebuild(made.shape, []);
   const rule = traceRule(made);
   const words = [rule.given.length, rule.made.length, ...inputs, ...outputs, ...rule.inputs, ...rule.given, ...rule.made, ...given];
   const call = [inputs.length, outputs.length, Number(reverse)] as const;
-  return rebuild(made.shape, control(op, words, outputs.length, (core) => core.sinter_custom(...call)));
+  return rebuild(made.shape, callCore(op, words, outputs.length, (core) => core.sinter_custom(...call)));
 }
 
 /** How deep traces of one rule may be nested. More has no end: the rule calls its own function, whose call is traced
@@ -133,7 +133,7 @@ function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Flat
   return (...list) =>
     tidyTraced(() => {
       const args = flattenWithNumbers(op, list);
-      return isTracing() ? recorded(op, call, args, reverse, (y) => bounded(args, y)) : atOnce(op, call, args);
+      return isTracing() ? recorded(op, call, args, reverse, (y) => bounded(args, y)) : callDirectly(op, call, args);
     });
 }
 

@@ -11,7 +11,7 @@ import type { Exports, ThreadExports } from './runtime/exports.js';
 import { hasWorkers, moduleSource } from './runtime/files.js';
 import { awaitAlive, isThreaded, loadModule, type WasmSource } from './runtime/loader.js';
 import { ownMemory, sharedMemory, type Grant } from './runtime/memory.js';
-import { fuses, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
+import { fusesMultiplyAdd, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
 import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
 import { cores, isolation } from './runtime/sharing.js';
 import { Workers } from './runtime/workers.js';
@@ -216,7 +216,7 @@ async function enterPool(
 }
 
 const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
-  relaxedSimd && !deterministic && hasRelaxedSimd() && fuses();
+  relaxedSimd && !deterministic && hasRelaxedSimd() && fusesMultiplyAdd();
 
 /** Most bytes that the core may take; its interface passes them as a 32-bit number. */
 const memoryLimit = ({ bytes }: Choice, { maxMemory }: InitOptions): number =>
@@ -301,7 +301,7 @@ function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOpti
   if (!shared && hasWorkers && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
   if (options.jit === false) reasons.push('jit: switched off');
   if (!hasRelaxedSimd()) reasons.push('relaxedSimd: not in this engine');
-  else if (!fuses()) reasons.push('relaxedSimd: no fused multiply-add');
+  else if (!fusesMultiplyAdd()) reasons.push('relaxedSimd: no fused multiply-add');
   else if (!usesRelaxedSimd(options)) reasons.push('relaxedSimd: switched off');
   return {
     version: ready.text(ready.exports.sinter_version()),

@@ -5,7 +5,7 @@
 // none. The types below are that text's form, but for the functions.
 
 import { asTensor } from './apply.js';
-import { lookingAtCalls, type SourcePlace } from './calls.js';
+import { recordingCalls, type SourcePlace } from './calls.js';
 import { checkFunction } from './check.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
@@ -273,7 +273,7 @@ export function inspect<A extends readonly unknown[]>(
   return (...args) => tidy(() => {
     const flat = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
     const begin = performance.now();
-    const [{ program, result }, calls] = lookingAtCalls(() =>
+    const [{ program, result }, calls] = recordingCalls(() =>
       compile('inspect', (list) => f(...(list as unknown as A)), flat, {
         ...options,
         donate: flat.tensors.map(() => false),

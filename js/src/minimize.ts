@@ -13,7 +13,7 @@ import { valueAndGrad } from './grad.js';
 import { hessian, jacobian } from './jacobian.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorsWithin } from './pytree.js';
-import { flattenWithNumbers, typed, type TensorsOf } from './regions.js';
+import { flattenWithNumbers, withDTypes, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
@@ -218,7 +218,7 @@ export function minimize<X>(f: (x: TensorsOf<X>) => unknown, x0: X, options?: Mi
   checkInteger(op, 'maxSteps', maxSteps, 0);
   return tidyTraced(() => {
     const entered = flattenWithNumbers(op, x0);
-    const parts = typed(entered);
+    const parts = withDTypes(entered);
     if (parts.length === 0) throw new SinterError('argument', op, 'there is no tensor in x0');
     const other = parts.find((t) => !/^float(32|64)$/.test(t.dtype));
     if (other) throw new DTypeError(op, `x0 is float32 or float64, not ${other.dtype}`);

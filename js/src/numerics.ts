@@ -3,7 +3,7 @@
 // began. So values that are masked out, such as the -Infinity of an attention's mask, are no fault.
 
 import { asTensor } from './apply.js';
-import { lookingAtCalls, type SourcePlace } from './calls.js';
+import { recordingCalls, type SourcePlace } from './calls.js';
 import { checkFunction } from './check.js';
 import { passes } from './core.js';
 import { isFloat } from './dtype.js';
@@ -76,7 +76,7 @@ const PATH = 8;
 function hunt<A extends readonly unknown[]>(f: (...args: A) => unknown, flat: Flat): NumericsError | null {
   const none = Object.fromEntries(passes().map((name) => [name, false]));
   for (const options of [{ passes: none }, {}]) {
-    const [{ program }, calls] = lookingAtCalls(() =>
+    const [{ program }, calls] = recordingCalls(() =>
       compile('checkNumerics', (list) => f(...(list as unknown as A)), flat, {
         ...options,
         fusion: false,

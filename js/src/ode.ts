@@ -11,7 +11,7 @@ import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { abs, clip, concat, expandDims, isnan, maximum, sign, slice, sqrt, stopGradient, tensor, where } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild } from './pytree.js';
-import { flattenWithNumbers, sameTree, sameTypes, typed, type Returned, type TensorsOf } from './regions.js';
+import { flattenWithNumbers, sameTree, sameTypes, withDTypes, type Returned, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 
@@ -194,7 +194,7 @@ export function odeint<Y, A = undefined>(
     const times = ts instanceof Tensor ? ts : tensor(ts, { dtype: entered.tensors.some((t) => t.dtype === 'float64') ? 'float64' : 'float32' });
     if (times.ndim !== 1 || times.size === 0)
       throw new ShapeError(op, `ts has shape ${shapeText(times.shape)}, expected one axis of times`, { shapes: [times.shape] });
-    const start = typed(entered, entered.tensors.map(() => times.meta));
+    const start = withDTypes(entered, entered.tensors.map(() => times.meta));
     if (start.length === 0) throw new SinterError('argument', op, 'there is no tensor in y0');
     const other = [...start, times].find((t) => !/^float(32|64)$/.test(t.dtype));
     if (other) throw new DTypeError(op, `y0 and ts are float32 or float64, not ${other.dtype}`);
@@ -204,7 +204,7 @@ export function odeint<Y, A = undefined>(
       refusePromise(op, result, 'f must be synchronous');
       const made = flattenWithNumbers(op, result);
       sameTree(op, 'y', entered.shape, 'the function returned', made.shape);
-      const slopes = typed(made, metas);
+      const slopes = withDTypes(made, metas);
       sameTypes(op, 'y', entered.shape, metas, 'the function made its slope', slopes);
       return slopes;
     };

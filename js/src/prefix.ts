@@ -39,7 +39,7 @@ function entriesOf(node: Container, value: unknown): readonly unknown[] | null {
 
 /** The value that a prefix tree gives each tensor of the tree, in their order. ends: tells values that count for all
  *  below them. */
-export function spread(
+export function broadcastPrefix(
   op: string,
   what: string,
   shape: TreeShape,

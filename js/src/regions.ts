@@ -69,7 +69,7 @@ const isOf = (value: number, { dtype }: Meta): boolean =>
   /float/.test(dtype) || (/int/.test(dtype) && Number.isInteger(value));
 
 /** The tensors, in which a bare number gets the dtype that is wanted, or float32 if it cannot be of that. */
-export const typed = ({ tensors, numbers }: FlatWithNumbers, wanted: readonly Meta[] = []): Tensor[] =>
+export const withDTypes = ({ tensors, numbers }: FlatWithNumbers, wanted: readonly Meta[] = []): Tensor[] =>
   tensors.map((t, i) => {
     const value = numbers.get(t);
     if (value === undefined) return t;
@@ -136,11 +136,11 @@ export function traceLoop<B extends { carry: FlatWithNumbers }>(
     const body = make(inputs);
     sameTree(op, 'carry', init.shape, 'the function returned', body.carry.shape);
     const metas = inputs.map((t) => t.meta);
-    const made = typed(body.carry, metas);
+    const made = withDTypes(body.carry, metas);
     const settled = inputs.every((t, i) => !init.numbers.has(init.tensors[i]!) || (tries > 0 && t.dtype === made[i]!.dtype));
     if (settled || tries === MOST_TRIES) {
       sameTypes(op, 'carry', init.shape, metas, 'the function made it', made);
-      return { body, inputs, start: typed(init, metas), made };
+      return { body, inputs, start: withDTypes(init, metas), made };
     }
     inputs = init.tensors.map((t, i) => {
       const value = init.numbers.get(t);
@@ -187,7 +187,7 @@ export function sameTypes(
 }
 
 /** Calls the core with tensors and numbers in the scratch block, behind which it writes count results; returns these. */
-export function control(
+export function callCore(
   op: string,
   parts: readonly (Tensor | number)[],
   count: number,

@@ -109,7 +109,7 @@ const RANGES: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
 };
 
 /** Refuses numbers beyond the range of an integer dtype; fractions of the others are cut off later. */
-export function checkHeld(op: string, values: ArrayLike<number>, dtype: DType): void {
+export function checkInRange(op: string, values: ArrayLike<number>, dtype: DType): void {
   const range = RANGES[dtype];
   if (!range) return;
   const [least, most] = range;
@@ -132,7 +132,7 @@ const isSure = (data: NumericArray, dtype: DType): boolean =>
       : dtype === 'int8' && data instanceof Int8Array;
 
 /** Calls look, which reads an array's memory; refuses an array whose memory was transferred to another thread. */
-export function lookInto<T>(op: string, array: unknown, look: () => T): T {
+export function readMemory<T>(op: string, array: unknown, look: () => T): T {
   try {
     return look();
   } catch {
@@ -150,7 +150,7 @@ interface Source {
 export function readElements(op: string, data: NestedArray | NumericArray, dtype?: DType): Source {
   if (isNumericArray(data)) {
     // An array without its memory looks empty.
-    if (data.length === 0) lookInto(op, data, () => new Uint8Array(data.buffer as ArrayBuffer));
+    if (data.length === 0) readMemory(op, data, () => new Uint8Array(data.buffer as ArrayBuffer));
     if (data instanceof BigInt64Array || data instanceof BigUint64Array)
       throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
     if (isFloat16Array(data)) {
@@ -158,13 +158,13 @@ export function readElements(op: string, data: NestedArray | NumericArray, dtype
       return { values: dtype && dtype !== 'float16' ? data : bits, shape: [data.length], dtype: dtype ?? 'float16' };
     }
     const own = dtype ?? dtypeOfArray(op, data);
-    if (!isSure(data, own)) checkHeld(op, data, own);
+    if (!isSure(data, own)) checkInRange(op, data, own);
     return { values: data, shape: [data.length], dtype: own };
   }
   const shape = nestedShape(op, data);
   const values: number[] = [];
   flattenNested(op, data, shape, 0, values);
-  if (dtype) checkHeld(op, values, dtype);
+  if (dtype) checkInRange(op, values, dtype);
   const isBool = values.length > 0 && areBooleans(data);
   return { values, shape, dtype: dtype ?? (isBool ? 'bool' : 'float32') };
 }

@@ -9,7 +9,7 @@ import { checkFunction, shown } from './check.js';
 import { isFloat } from './dtype.js';
 import { DTypeError, DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { argumentName, flatten, rebuild, resultName, tensorNames, type TreeShape } from './pytree.js';
-import { spread } from './prefix.js';
+import { broadcastPrefix } from './prefix.js';
 import { tidy, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { handOut, pullBack, pushForward, record, share, type GradOf } from './variables.js';
@@ -97,7 +97,7 @@ function pulled(op: string, linear: Linear, given: unknown): unknown {
   const { variables, outputs, argsShape, resultShape } = linear;
   return tidy(() => {
     const names = tensorNames(resultShape, resultName);
-    const cotangents = spread(op, 'the cotangent', resultShape, given, () => false).map((value, i) => {
+    const cotangents = broadcastPrefix(op, 'the cotangent', resultShape, given, () => false).map((value, i) => {
       if (value === null) throw new SinterError('argument', op, `the cotangent of ${names[i]} is ${shown(value)}, expected a tensor`);
       return like(op, 'cotangent', names[i]!, outputs[i]!, value)!;
     });
@@ -111,7 +111,7 @@ function pushed(op: string, linear: Linear, given: readonly unknown[]): unknown 
   const { variables, outputs, argsShape, resultShape } = linear;
   return tidy(() => {
     const names = tensorNames(argsShape, argumentName);
-    const tangents = spread(op, 'tangents', argsShape, given, (value) => value === null).map((value, i) => {
+    const tangents = broadcastPrefix(op, 'tangents', argsShape, given, (value) => value === null).map((value, i) => {
       const t = like(op, 'tangent', names[i]!, variables[i]!, value);
       if (t) refuseWhole(op, names[i]!, variables[i]!);
       return t;

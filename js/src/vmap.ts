@@ -6,7 +6,7 @@ import { checkFunction, fitsInt32, shown } from './check.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
-import { spread } from './prefix.js';
+import { broadcastPrefix } from './prefix.js';
 import { argumentName, flatten, rebuild, resultName, tensorNames, type TreeShape } from './pytree.js';
 import { placeholder } from './program.js';
 import { refusePromise, tidyTraced } from './scope.js';
@@ -39,7 +39,7 @@ function axesOf(
   nameOf: (path: string) => string,
 ): { axes: (number | null)[]; names: string[] } {
   const names = tensorNames(shape, nameOf);
-  const placed = spread('vmap', option, shape, axes, isAxis).map((axis, i) => {
+  const placed = broadcastPrefix('vmap', option, shape, axes, isAxis).map((axis, i) => {
     if (axis === null) return null;
     const rank = ranks[i]!;
     if (!fitsInt32(axis) || axis < -rank || axis >= rank) {

@@ -10,7 +10,7 @@ import { ARRAYS, DTYPES } from '../dtypes.gen.js';
 import { DTypeError, OutOfMemoryError, SinterError, UnsupportedError, damagedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
 import { makeMeta, wrap, type Tensor } from '../tensor.js';
-import { allocate, checkShape, lookInto } from '../upload.js';
+import { allocate, checkShape, readMemory } from '../upload.js';
 
 /** Integer dtypes that files have and tensors do not: their typed arrays. */
 const WIDE = { int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array };
@@ -35,8 +35,8 @@ export const itemBytes = (dtype: StoredDType): number => arrayOf(dtype).BYTES_PE
 
 /** The bytes of an argument, as a view of its memory. */
 export function asBytes(op: string, given: unknown): Uint8Array {
-  if (ArrayBuffer.isView(given)) return lookInto(op, given, () => new Uint8Array(given.buffer, given.byteOffset, given.byteLength));
-  if (given instanceof ArrayBuffer) return lookInto(op, given, () => new Uint8Array(given));
+  if (ArrayBuffer.isView(given)) return readMemory(op, given, () => new Uint8Array(given.buffer, given.byteOffset, given.byteLength));
+  if (given instanceof ArrayBuffer) return readMemory(op, given, () => new Uint8Array(given));
   throw new SinterError('argument', op, `expected bytes, not ${shown(given)}`, {
     hint: 'a Uint8Array or an ArrayBuffer; await sn.io.read(file) gives one of a file, a Blob or a Response',
   });

@@ -36,7 +36,7 @@ export const hasRelaxedSimd = (): boolean => WebAssembly.validate(RELAXED);
 
 /** Whether multiply-adds of relaxed SIMD are rounded once, as they are wherever the processor has an
  *  instruction for it. False also where the page may not compile code. */
-export const fuses = (): boolean => {
+export const fusesMultiplyAdd = (): boolean => {
   try {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(RELAXED));
     return (exports['f'] as () => number)() !== 0;
