@@ -3,9 +3,9 @@
 //
 // A block is a program by its language, unless a word behind that says what it is instead (KINDS). Blocks of JavaScript go
 // on where the last one ended; one that imports all of sinter begins a new program. What a block prints stands behind its
-// console.log, or in a block `output` below it, where `…` stands for anything; a block `output sample` is what one machine
-// printed, such as times. A comment `<!-- setup ... -->` has lines that run before the next block, and that readers need not
-// see.
+// console.log, or in a block `output` below it (for C only there), where `…` stands for anything; a block `output sample` is
+// what one machine printed, such as times. A comment `<!-- setup ... -->` has lines that run before the next block, and that
+// readers need not see.
 
 /** What a block is, by its language and the word behind it. */
 const KINDS = {
@@ -28,6 +28,9 @@ const kindOf = (language, word, isReference, at) => {
   return kind;
 };
 
+/** Blocks that are run, so that what they print can stand below them. */
+const RUN = ['program', 'C program', 'device program'];
+
 /** As the output of a block: lines that are not the same twice. */
 const SAMPLE = Symbol('sample');
 
@@ -44,7 +47,7 @@ export const blocksOf = (text, name) => {
       continue;
     }
     const kind = kindOf(language, word, isReference, `${name}:${line}`);
-    if (['output', 'sample'].includes(kind) && found.at(-1)?.kind === 'program') found.at(-1).output = kind === 'sample' ? SAMPLE : code;
+    if (['output', 'sample'].includes(kind) && RUN.includes(found.at(-1)?.kind)) found.at(-1).output = kind === 'sample' ? SAMPLE : code;
     found.push({ kind, language, code, line, setup, output: null });
     setup = '';
   }
