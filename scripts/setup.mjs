@@ -9,7 +9,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Stop, main, root, runOrStop, which } from './lib/proc.mjs';
 
-const OLDEST_NODE = 20;
+/** The first versions with process.getBuiltinModule, by which the package loads Node's modules. */
+const OLDEST_NODE = '20.16, or 22.3,';
 
 // The programs that each part of the work calls, and the Debian packages that contain them.
 const program = (...names) => () => names.some(which);
@@ -84,7 +85,7 @@ const npmPackages = async () => {
 
 /** Makes sure that the npm packages and the programs of these parts (keys of NEEDS) are installed. */
 export const setup = async (parts) => {
-  if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
+  if (!process.getBuiltinModule) {
     throw new Stop(`Node ${OLDEST_NODE} or newer is needed; this is ${process.version}`);
   }
   await systemPackages(parts);

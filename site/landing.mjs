@@ -39,7 +39,7 @@ const tiles = (metrics) => {
 };
 
 const WAYS = [
-  ['tutorials/first-tensor.html', 'New here?', 'Ten short tutorials, from the first tensor to what the compiler makes of it.'],
+  ['tutorials/first-tensor.html', 'New here?', 'Fifteen short tutorials, from the first tensor to what the compiler makes of it.'],
   ['tutorials/coming-from.html', 'Coming from JAX, PyTorch or TensorFlow.js?', 'A table of pairs: what you write there, what you write here.'],
   ['../', 'Would you rather see it?', 'The playground trains networks and takes programs apart, line by line and kernel by kernel.'],
   ['reference/index.html', 'Looking something up?', 'Every function, with its C name and an example that runs.'],

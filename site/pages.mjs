@@ -4,11 +4,16 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../scripts/lib/proc.mjs';
 
-const TUTORIALS = ['first-tensor', 'gradients', 'training-loop', 'custom-layer', 'performance', 'memory', 'threads', 'bundlers', 'numerics', 'coming-from'];
+const TUTORIALS = [
+  'first-tensor', 'gradients', 'training-loop', 'data', 'custom-layer', 'loops', 'save-and-deploy', 'performance', 'memory', 'threads', 'gpu',
+  'bundlers', 'numerics', 'native-c', 'coming-from',
+];
 /** By their files: the name of the page, and what the menu calls it. */
 const GUIDES = {
   'js/README.md': ['package', 'The package on one page'],
   'docs/bundlers.md': ['places', 'Places and bundlers'],
+  'docs/platforms.md': ['platforms', 'Supported platforms'],
+  'docs/compatibility.md': ['compatibility', 'Compatibility'],
   'docs/logic.md': ['logic', 'Logic'],
   'docs/llm.md': ['llm', 'Language models'],
   'docs/train.md': ['train', 'Training outside of the page'],
@@ -17,7 +22,12 @@ const GUIDES = {
   'docs/webgpu.md': ['webgpu', 'WebGPU'],
 };
 const FIGURES = { 'docs/bench.md': ['bench', 'Times'], 'docs/ops.md': ['ops', 'Ops'], 'docs/accuracy.md': ['accuracy', 'Accuracy'] };
-const INSIDE = { 'src/README.md': ['core', 'The core'], 'SECURITY.md': ['security', 'Security'] };
+const INSIDE = {
+  'docs/contributing.md': ['contributing', 'Contributing'],
+  'src/README.md': ['core', 'The core'],
+  'docs/glossary.md': ['glossary', 'Glossary'],
+  'SECURITY.md': ['security', 'Security'],
+};
 
 /** A page: source, file (of the site, from its root), title, text. */
 const page = (source, file, title) => {
@@ -28,7 +38,7 @@ const listed = (files) => Object.entries(files).map(([source, [name, title]]) =>
 
 /** Guides by their files, those of docs/ that nothing here names behind the others. */
 const guides = () => {
-  const named = { ...GUIDES, ...FIGURES };
+  const named = { ...GUIDES, ...FIGURES, ...INSIDE };
   const others = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && !(`docs/${name}` in named)).sort();
   return [...listed(GUIDES), ...others.map((name) => page(`docs/${name}`, name.replace('.md', '.html')))];
 };

@@ -7,24 +7,25 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { root, run, systemNode } from '../../scripts/lib/proc.mjs';
+import { blocksOf } from '../../site/blocks.mjs';
 
 /** Files of the copy: what the native build and its tests are made of. */
 const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts', 'tests', 'bench', 'js/src', 'docs'];
 const TESTS = ['test_axis', 'test_grad', 'test_meaning', 'test_op_facts', 'test_ops', 'test_rules', 'test_sums'];
 const BUILD_MS = 15 * 60_000;
 
+/** The example of docs/contributing.md. */
+const CONTRIBUTING = 'docs/contributing.md';
+const [row, rule] = blocksOf(readFileSync(join(root, CONTRIBUTING), 'utf8'), CONTRIBUTING)
+  .filter(({ kind, language }) => kind === 'fragment' && language === 'c').map(({ code }) => `\n${code}`);
+
 /** By kind: how many files it may touch, and its edits: [file, text that is there, text behind it]. */
 const PLANTED = {
   'an elementwise op': {
     most: 2,
     edits: [
-      ['src/graph/ops.def', '/* -- elementwise, two inputs -', `
-EW_FI( cube,          1, -,   2,   -9,    9,   2, "x x x", X_MUL(X_MUL(a, a), a), X_IMUL(X_IMUL(a, a), a))
-`],
-      ['src/autodiff/rules.c', 'sn_vjp_rule *const sn_vjp_rules', `
-/* y = x^3: dx = 3 x^2 dy */
-GRAD(cube) { s->dx[0] = MUL(DY, MUL(NUM(3), UNARY(square, X))); }
-`],
+      ['src/graph/ops.def', '/* -- elementwise, two inputs -', row],
+      ['src/autodiff/rules.c', 'sn_vjp_rule *const sn_vjp_rules', rule],
     ],
   },
   'a reduction': {
