@@ -1,6 +1,5 @@
-// picture.mjs [--steps N] - renews docs/playground.png, the picture of the README. It shows the convolutional network of the
-// gallery after N steps on this machine, with a digit drawn by hand, the layers inside, and the comparison of the three
-// precisions.
+// picture.mjs [--steps N] - renews docs/playground.png, the picture of the README. It shows the upper part of the Training tab:
+// the convolutional network of the gallery after N steps on this machine, with a digit drawn by hand.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
@@ -8,8 +7,8 @@ import { main, root } from './lib/proc.mjs';
 import { serve } from './serve.mjs';
 import { setup } from './setup.mjs';
 
-const WIDTH = 1280;
-const HEIGHT = 2200; // the picture is as high as the page
+const WIDTH = 1440;
+const HEIGHT = 1200;
 const PATIENCE_MS = 15 * 60_000;
 const PICTURE = 'docs/playground.png';
 
@@ -30,21 +29,17 @@ const draw = async (page) => {
 };
 
 const take = async (page, url, steps) => {
-  const wait = (condition, argument) => page.waitForFunction(condition, argument, { timeout: PATIENCE_MS });
   const ready = () => page.waitForSelector(`body[data-phase=paused] ${by('start')}:not([disabled])`, { timeout: PATIENCE_MS });
   await page.goto(`${url}?example=cnn`);
   await ready();
-  await page.click(by('inside-layers'));
   await page.click(by('start'));
-  await wait((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) >= n, steps);
+  await page.waitForFunction((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) >= n, steps, { timeout: PATIENCE_MS });
   await page.click(by('pause'));
   await ready();
   await draw(page);
-  await page.click(by('compare'));
-  await wait(() => /^(\d+) steps of \1,/.test(document.querySelector('[data-testid=precision]').closest('.card').textContent.match(/\d+ steps of \d+,/)?.[0] ?? ''));
   await page.waitForTimeout(1000); // the charts' last frame
   await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: join(root, PICTURE), fullPage: true });
+  await page.screenshot({ path: join(root, PICTURE) });
 };
 
 await main(import.meta.url, async (args) => {

@@ -2,7 +2,7 @@
 // beside them; C is compiled and run, TypeScript is compiled, fragments are parsed. A reader who pastes one gets what it says.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MADE = join(ROOT, 'build/documents'); /* inside the tree, where 'sinter' is found */
 const inFolder = (folder) => readdirSync(join(ROOT, folder), { recursive: true }).filter((name) => name.endsWith('.md')).sort().map((name) => `${folder}/${name}`);
 const DOCUMENTS = ['README.md', 'js/README.md', 'SECURITY.md', 'src/README.md', ...inFolder('docs')]
-  .map((name) => ({ name, blocks: blocksOf(readFileSync(join(ROOT, name), 'utf8'), name) }));
+  .map((name) => ({ name, text: readFileSync(join(ROOT, name), 'utf8') }))
+  .map(({ name, text }) => ({ name, text, blocks: blocksOf(text, name) }));
 const of = (name) => DOCUMENTS.find((each) => each.name === name).blocks;
 const kind = (wanted) => DOCUMENTS.flatMap(({ name, blocks }) => blocks.filter((block) => block.kind === wanted).map((block) => ({ name, ...block })));
 
@@ -81,6 +82,20 @@ test('what is printed otherwise, or not, or more than is said, is noticed', () =
   for (const [printed, said] of wrong) assert.ok(!isAsSaid(printed, said), printed);
   assert.throws(() => blocksOf('```js later\n```\n', 'x.md'), /x.md:1: no block is called "js later"/);
   assert.throws(() => blocksOf('```python\n```\n', 'x.md'), /x.md:1/);
+});
+
+test('files that documents name are there', () => {
+  const named = /^(?:src|js|wasm|tests|scripts|site|docs|bench|tools|include|web)\/[\w./*-]+$/;
+  const files = DOCUMENTS.flatMap(({ name, text }) => [...text.replace(/^```[^]*?^```$/gm, '').matchAll(/`([^`\n]+)`/g)]
+    .map(([, file]) => ({ name, file })).filter(({ file }) => named.test(file) && !file.includes('/dist')));
+  assert.ok(files.length > 200, `${files.length} files`);
+  assert.deepEqual(files.filter(({ file }) => !existsSync(join(ROOT, file.replace(/[^/]*\*.*/, '')))), []);
+});
+
+test('docs/platforms.md names the oldest Node that js/package.json allows', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'js/package.json'), 'utf8'));
+  assert.equal(engines.node, '^20.16.0 || >=22.3.0');
+  assert.match(DOCUMENTS.find(({ name }) => name === 'docs/platforms.md').text, /\| Node \| 20\.16 or newer, 22\.3 or newer \|/);
 });
 
 test('fragments, programs for a device and examples are parsed', () => {
