@@ -43,7 +43,7 @@ const take = async (page, url, steps) => {
 };
 
 await main(import.meta.url, async (args) => {
-  const { steps } = parseArgs({ args, options: { steps: { type: 'string', default: '1900' } } }).values;
+  const { steps } = parseArgs({ args, options: { steps: { type: 'string', default: '500' } } }).values;
   await setup(['wasm', 'browsers']);
   await build(['web']);
   const { openChromium } = await import('../tests/browser/browsers.mjs');

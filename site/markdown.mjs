@@ -26,7 +26,7 @@ const SAID = { output: 'prints', sample: 'printed, on one machine', commands: 's
 export const codeBlock = ({ kind, language, code }, link) => {
   const words = SAID[kind] ? `<span class="kind">${SAID[kind]}</span>` : '';
   const open = link ? `<a class="open" href="${escape(link)}">Open in the playground</a>` : '';
-  const copy = ['program', 'example', 'commands', 'C program', 'types'].includes(kind) ? '<button type="button" class="copy">Copy</button>' : '';
+  const copy = ['program', 'example', 'commands', 'C program', 'device program', 'types'].includes(kind) ? '<button type="button" class="copy">Copy</button>' : '';
   const name = kind === 'output' || kind === 'sample' ? 'What it prints' : 'Code';
   return `<div class="code" data-kind="${kind === 'sample' ? 'output' : escape(kind)}"><pre tabindex="0" role="region" aria-label="${name}"><code>${highlighted(code.trimEnd(), language)}</code></pre>` +
     `<div class="tools">${words}${open}${copy}</div></div>\n`;

@@ -93,7 +93,7 @@ describe('the site', () => {
   });
 
   const squeezed = (lines) => lines.join('').replaceAll(/[\s'"]/g, '');
-  const cases = ['first-tensor', 'numerics', 'coming-from'];
+  const cases = ['first-tensor', 'numerics', 'coming-from', 'loops'];
   for (const name of cases) {
     test(`the last program of ${name} opens in the playground, and prints there what stands below it`, async () => {
       await open(`docs/tutorials/${name}.html`);
@@ -130,12 +130,12 @@ describe('the site', () => {
 
   test('on a phone: nothing is wider than the screen, and the menu opens', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
-    for (const name of ['index.html', 'tutorials/coming-from.html', 'reference/creation.html', 'benchmarks.html', 'package.html']) {
+    for (const name of ['index.html', 'tutorials/coming-from.html', 'reference/creation.html', 'benchmarks.html', 'package.html', 'platforms.html', 'tutorials/native-c.html']) {
       await open(`docs/${name}`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
     }
     await page.setViewportSize({ width: 320, height: 640 });
-    for (const name of ['index.html', 'core.html', 'scale.html']) {
+    for (const name of ['index.html', 'core.html', 'scale.html', 'glossary.html', 'contributing.html']) {
       await open(`docs/${name}`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, `${name} at 320`);
     }
