@@ -10,7 +10,7 @@ import { root, run, systemNode } from '../../scripts/lib/proc.mjs';
 import { blocksOf } from '../../site/blocks.mjs';
 
 /** Files of the copy: what the native build and its tests are made of. */
-const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts', 'tests', 'bench', 'js/src', 'docs'];
+const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts', 'tests', 'tools', 'bench', 'js/src', 'docs'];
 const TESTS = ['test_axis', 'test_grad', 'test_meaning', 'test_op_facts', 'test_ops', 'test_rules', 'test_sums'];
 const BUILD_MS = 15 * 60_000;
 
