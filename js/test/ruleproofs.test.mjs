@@ -149,3 +149,13 @@ test('rounds given up halfway, explanations and inspections leave nothing behind
   p.dispose();
   assert.equal(sn.memory().tensors, before);
 });
+
+test('a name with a quote in it is written so that it can be read again', () => {
+  const p = programOf(`domain C = {"it's", 'a, b'}.  R(C).  R("it's").  S(x) :- R(x).  ?- S("it's").`, {});
+  p.solve();
+  assert.deepEqual(p.queries(), [{ text: `S("it's")`, answers: [{}] }]);
+  const { fact, text } = p.explain(`S("it's")`);
+  assert.equal(fact, `S("it's")`);
+  assert.match(text, /R\("it's"\) +fact/);
+  assertThrows(() => p.query(`S("isn't")`), logic.RuleError, /"isn't" is no member of C/);
+});

@@ -10,6 +10,7 @@ import {
   atomText,
   isAnonymous,
   literalText,
+  quoted,
   shownName,
   type Atom,
   type Comparator,
@@ -106,7 +107,7 @@ export function memberOf(domain: Domain, value: number | string, at: Place): num
   if (typeof value === 'string') {
     if (number >= 0) return number;
     const hint = domain.names ? `it has ${listed(domain.names)}` : `its members are numbers, 0 to ${domain.size - 1}`;
-    throw new RuleError(at, `'${value}' is no member of ${domain.name}`, hint);
+    throw new RuleError(at, `${quoted(value)} is no member of ${domain.name}`, hint);
   }
   if (domain.names) throw new RuleError(at, `${value} is no member of ${domain.name}`, `write the name in quotes: it has ${listed(domain.names)}`);
   if (number < domain.size) return number;
@@ -115,7 +116,7 @@ export function memberOf(domain: Domain, value: number | string, at: Place): num
 
 /** A fact as it is written, with the names of its members. */
 export const factText = ({ name, domains }: Relation, row: readonly number[]): string =>
-  row.length === 0 ? name : `${name}(${row.map((member, i) => (domains[i]!.names ? `'${domains[i]!.names[member]}'` : member)).join(', ')})`;
+  row.length === 0 ? name : `${name}(${row.map((member, i) => (domains[i]!.names ? quoted(domains[i]!.names[member]!) : member)).join(', ')})`;
 
 export const listed = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', ...' : ''}`;

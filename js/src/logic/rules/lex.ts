@@ -1,6 +1,6 @@
 // Splits a text of rules into words. % begins a comment, which ends with its line.
 
-import { RuleError, type Place } from './syntax.js';
+import { RuleError, quoted, type Place } from './syntax.js';
 
 export type WordKind = 'name' | 'number' | 'quoted' | 'sign' | 'end';
 
@@ -24,7 +24,7 @@ const PARTS = {
 };
 const WORD = new RegExp(Object.entries(PARTS).map(([kind, part]) => `(?<${kind}>${part.source})`).join('|'), 'uy');
 
-export const shownWord = ({ kind, text }: Word): string => (kind === 'end' ? 'the end of the text' : kind === 'quoted' ? `'${text}'` : text);
+export const shownWord = ({ kind, text }: Word): string => (kind === 'end' ? 'the end of the text' : kind === 'quoted' ? quoted(text) : text);
 
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];

@@ -127,8 +127,11 @@ export const isAnonymous = (variable: string): boolean => variable.startsWith('_
 /** A variable as it is written. */
 export const shownName = (variable: string): string => (isAnonymous(variable) ? '_' : variable);
 
+/** A name in quotes. It has at most one kind of quotes itself, since a text cannot express both. */
+export const quoted = (name: string): string => (name.includes("'") ? `"${name}"` : `'${name}'`);
+
 const termText = (term: Term): string =>
-  term.kind === 'variable' ? shownName(term.name) : typeof term.value === 'number' ? String(term.value) : `'${term.value}'`;
+  term.kind === 'variable' ? shownName(term.name) : typeof term.value === 'number' ? String(term.value) : quoted(term.value);
 
 export const atomText = ({ relation, terms }: Atom): string =>
   terms.length === 0 ? relation : `${relation}(${terms.map(termText).join(', ')})`;
