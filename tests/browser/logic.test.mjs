@@ -289,6 +289,50 @@ describe('the Logic tab', () => {
     await says('automaton-notice', 'Started over');
   });
 
+  test('what is drawn last is what is learnt, and pictures to choose from stay as they are', async () => {
+    await open('?target=picture');
+    await says('automaton-notice', 'Press Start');
+    const picture = () => new URL(page.url()).searchParams.get('picture');
+    const box = await get('automaton-wanted').boundingBox();
+    const draw = (x) => page.mouse.click(box.x + ((x + 0.5) * box.width) / 12, box.y + box.height / 24);
+    await get('automaton-glyph-heart').click();
+    await says('automaton-notice', 'Started over');
+    const heart = picture();
+    await open('?target=picture');
+    await says('automaton-notice', 'Press Start');
+    await draw(0);
+    await says('automaton-notice', 'Started over');
+    assert.notEqual(picture(), heart);
+    await get('automaton-glyph-heart').click();
+    await page.waitForFunction((wanted) => location.search.includes(wanted), heart);
+    // Start and Circuit at once after a stroke.
+    await draw(1);
+    await get('automaton-start').click();
+    await waitFor(() => Number(document.querySelector('[data-testid=automaton-epoch]').dataset.value) > 0);
+    assert.equal(picture(), heart.replace(/^./, '4'));
+    await draw(2);
+    await get('automaton-take').click();
+    await solved();
+    assert.equal(picture(), heart.replace(/^./, '6'));
+    assert.equal(await number('automaton-epoch'), null);
+  });
+
+  test('to go back changes the tab; the address says what the page shows', async () => {
+    await open('?target=life');
+    await says('automaton-notice', 'Press Start');
+    await get('tab-bench').click();
+    await get('tab-logic').click();
+    await get('automaton-target').selectOption('picture');
+    const { search } = new URL(page.url());
+    assert.match(search, /target=picture/);
+    await page.goBack();
+    await page.waitForURL(/#bench$/);
+    await page.goBack();
+    await page.waitForURL(/#logic$/);
+    await waitFor((wanted) => location.search === wanted, search);
+    assert.equal(await get('automaton-target').inputValue(), 'picture');
+  });
+
   test('rules derive what a plain program derives, with rounds, answers and proofs', async (t) => {
     await open('?logic=rules');
     await says('rules-problem', 'facts derived');
@@ -318,6 +362,51 @@ describe('the Logic tab', () => {
     await waitFor(() => document.querySelector('[data-testid=rules-asked]').hidden);
     const program = new URL(page.url()).searchParams.get('program');
     assert.equal(program, PROGRAM);
+  });
+
+  test('every answer is explained, whatever its query and its names look like', async () => {
+    await open('?logic=rules');
+    await says('rules-problem', 'derived');
+    await write(`domain C = {'a, b', "it's"}.\nR(C, C).\nR('a, b', "it's").\nS(x, y) :- R(x, y).\n?- S(_, x).\n?- S(_, _).`);
+    await says('rules-problem', 'Press Run');
+    await get('rules-run').click();
+    await says('rules-answers', 'S(_, _) yes');
+    const explained = async (button) => {
+      await page.evaluate(() => document.querySelector('[data-testid=rules-why]').replaceChildren());
+      await button.click();
+      await says('rules-why', `S('a, b', "it's") rule 1 in line 4`);
+    };
+    for (const button of await get('rules-answers').locator('button').all()) await explained(button);
+    for (const query of ['S(x, "it\'s")', '?- S(_, x).  % and so on']) {
+      await get('rules-query').fill(query);
+      await get('rules-query').press('Enter');
+      await says('rules-answers', `${query} 1 answer`);
+      await explained(get('rules-answers').locator('button').first());
+    }
+    await page.evaluate(() => document.querySelector('[data-testid=rules-why]').replaceChildren());
+    const matrix = page.locator('[data-relation=S] canvas');
+    const { width, height } = await matrix.boundingBox();
+    await matrix.click({ position: { x: 0.75 * width, y: 0.25 * height } });
+    await says('rules-why', `S('a, b', "it's") rule 1`);
+  });
+
+  test('a run leaves nothing of the last one behind', async () => {
+    await open('?logic=rules&rules=generations');
+    await says('rules-problem', 'derived');
+    const session = await page.context().newCDPSession(page);
+    const kept = async () => {
+      await session.send('HeapProfiler.collectGarbage');
+      return (await session.send('Runtime.getHeapUsage')).backingStorageSize;
+    };
+    const run = async () => {
+      await get('rules-run').click();
+      await waitFor(() => document.querySelector('[data-testid=rules-problem]').textContent.includes('derived'));
+    };
+    await run();
+    const first = await kept();
+    for (let i = 0; i < 4; i++) await run();
+    const last = await kept();
+    assert.ok(last < first + 2e7, `${first} bytes, then ${last}`); // a run has 16 MB of rounds
   });
 
   test('each example runs; facts light up round by round', async () => {

@@ -37,6 +37,7 @@ export class CellCanvas {
   private x = 0;
   private y = 0;
   private pen: number | null = null;
+  private readonly dark = matchMedia('(prefers-color-scheme: dark)');
   readonly draw = perFrame(() => this.paint());
 
   constructor(
@@ -44,7 +45,7 @@ export class CellCanvas {
     private readonly actions: CellActions | null = null,
   ) {
     new ResizeObserver(this.draw).observe(canvas);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', this.draw);
+    this.dark.addEventListener('change', this.draw);
     if (actions === null) return;
     canvas.tabIndex = 0;
     canvas.addEventListener('pointerdown', (event) => this.down(event));
@@ -52,6 +53,11 @@ export class CellCanvas {
     for (const end of ['pointerup', 'pointercancel'] as const) canvas.addEventListener(end, () => (this.pen = null));
     canvas.addEventListener('keydown', (event) => this.key(event));
     for (const change of ['focus', 'blur']) canvas.addEventListener(change, this.draw);
+  }
+
+  /** Without it, the page keeps a canvas that it no longer shows. */
+  dispose(): void {
+    this.dark.removeEventListener('change', this.draw);
   }
 
   show(cells: Cells): void {

@@ -64,6 +64,11 @@ export class SettingsForm {
     return this.settings;
   }
 
+  /** Takes a picture that is still being drawn, without a notification. */
+  draw(picture: number[][]): void {
+    this.settings = { ...this.settings, picture };
+  }
+
   setPicture(picture: number[][]): void {
     this.change({ ...this.settings, picture });
   }

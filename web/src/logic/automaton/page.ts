@@ -41,6 +41,7 @@ export class AutomatonPage {
   /** Counts starts: the last slice of an earlier start may still be running. */
   private loop = 0;
   private epoch = 0;
+  /** The timer of a picture for which no automaton is made yet, because it is still being drawn. */
   private resting: number | undefined;
   /** The value that the current stroke on the target gives its cells. */
   private ink = 1;
@@ -85,6 +86,10 @@ export class AutomatonPage {
     this.grid.rest();
   }
 
+  private get takeButton(): HTMLButtonElement {
+    return element('automaton-take');
+  }
+
   private get isDrawn(): boolean {
     return TARGETS[this.form.current.target].drawn;
   }
@@ -93,7 +98,10 @@ export class AutomatonPage {
     const on = (id: string, act: () => void): void => element(id).addEventListener('click', act);
     on('automaton-start', () => void this.train());
     on('automaton-pause', () => this.pause('Paused.'));
-    on('automaton-reset', () => this.reset('A fresh automaton. Press Start.'));
+    on('automaton-reset', () => {
+      this.adoptDrawn();
+      this.reset('A fresh automaton. Press Start.');
+    });
     on('automaton-take', () => void this.take());
     on('automaton-clear', () => this.redraw(emptyPicture()));
     element('automaton-glyphs').append(
@@ -110,6 +118,7 @@ export class AutomatonPage {
   private reset(text: string): void {
     const turn = ++this.turn;
     clearTimeout(this.resting);
+    this.resting = undefined;
     this.setRunning(false);
     this.epoch = 0;
     this.history.clear();
@@ -118,7 +127,7 @@ export class AutomatonPage {
     this.grid.clear();
     for (const id of ['automaton-epoch', 'automaton-epoch-ms', 'automaton-loss', 'automaton-hard-accuracy']) setValue(element(id), '–', null);
     setText(element('automaton-epoch-of'), 'not started');
-    element<HTMLButtonElement>('automaton-take').disabled = true;
+    this.takeButton.disabled = true;
     const { current } = this.form;
     setText(element('automaton-story'), TARGETS[current.target].story);
     element('automaton-drawing').hidden = !this.isDrawn;
@@ -138,7 +147,7 @@ export class AutomatonPage {
       if (turn !== this.turn) return false;
       this.films.show(film);
       setText(element('automaton-threads'), `${plural(threads, 'thread')}, ${count(gates)} gates`);
-      element<HTMLButtonElement>('automaton-take').disabled = false;
+      this.takeButton.disabled = false;
       this.say(text);
       return true;
     } catch (error) {
@@ -149,6 +158,7 @@ export class AutomatonPage {
 
   private async train(): Promise<void> {
     if (this.running) return;
+    this.adoptDrawn();
     this.grid.rest();
     this.quiet();
     this.setRunning(true);
@@ -207,7 +217,8 @@ export class AutomatonPage {
     const mean = this.history.meanLoss ?? NaN;
     setValue(element('automaton-loss'), mean >= 1e-3 ? significant(mean) : mean.toExponential(1), mean);
     if (accuracy !== null) setValue(element('automaton-hard-accuracy'), `${(100 * accuracy).toFixed(accuracy === 1 ? 0 : 2)} %`, accuracy);
-    if (film !== null) this.films.show(film);
+    // A film of the last automaton must not replace what is drawn for the next one.
+    if (film !== null && this.resting === undefined) this.films.show(film);
     if (!Number.isFinite(mean)) {
       this.pause();
       this.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
@@ -220,20 +231,19 @@ export class AutomatonPage {
 
   /** Takes the circuit out of the gates as they are now. */
   private async take(solved?: string): Promise<void> {
+    this.adoptDrawn();
     const { turn } = this;
     this.pause();
-    const button = element<HTMLButtonElement>('automaton-take');
-    button.disabled = true;
+    if (!(await this.ready) || turn !== this.turn) return; // the notice says why there is no automaton
+    this.takeButton.disabled = true;
     this.say(`${solved === undefined ? '' : `${solved}. `}Taking the circuit out and pruning it…`);
     try {
-      if (!(await this.ready)) return;
       const facts = await this.trainer.circuit();
       if (turn !== this.turn || facts.taken === null) return;
+      this.takeButton.disabled = false;
       await this.showCircuit(facts, facts.taken, solved);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
-    } finally {
-      if (turn === this.turn) button.disabled = false;
     }
   }
 
@@ -258,7 +268,8 @@ export class AutomatonPage {
     const { gates } = facts;
     setValue(element('automaton-hard-accuracy'), `${(100 * accuracy).toFixed(accuracy === 1 ? 0 : 2)} %`, accuracy);
     const what = solved ?? (accuracy === 1 ? 'It does its task' : `After ${plural(this.epoch, 'epoch')} it does not do its task yet`);
-    this.say(`${what}: the circuit has ${plural(gates.length, 'gate')}. It is drawn below, and runs on the large grid.`);
+    const then = this.running ? ' Training goes on.' : '';
+    this.say(`${what}: the circuit has ${plural(gates.length, 'gate')}. It is drawn below, and runs on the large grid.${then}`);
     const starts: Start = this.isDrawn ? 'seeds' : this.form.current.target === 'life' ? 'soup' : 'random';
     await Promise.all([this.card.show(facts), this.grid.show(facts, starts)]);
   }
@@ -268,15 +279,19 @@ export class AutomatonPage {
     const picture = this.form.current.picture.map((row) => [...row]);
     if (first) this.ink = 1 - picture[y][x];
     picture[y][x] = this.ink;
-    this.form.current.picture.splice(0, picture.length, ...picture);
+    this.form.draw(picture);
     this.showPicture(picture);
     clearTimeout(this.resting);
     this.pause();
-    this.resting = window.setTimeout(() => this.form.setPicture(picture), REST_MS);
+    this.resting = window.setTimeout(() => this.adoptDrawn(), REST_MS);
+  }
+
+  /** Makes an automaton for what was drawn, if there is none yet. */
+  private adoptDrawn(): void {
+    if (this.resting !== undefined) this.form.setPicture(this.form.current.picture);
   }
 
   private redraw(picture: number[][]): void {
-    clearTimeout(this.resting);
     this.showPicture(picture);
     this.form.setPicture(picture);
   }
@@ -289,6 +304,7 @@ export class AutomatonPage {
   private fail(error: unknown): void {
     if (error instanceof ProblemError && error.name === 'Cancelled') return;
     this.setRunning(false);
+    this.takeButton.disabled = true;
     this.ready = Promise.resolve(false);
     this.sayError(error, ' Start begins with a fresh automaton.');
   }

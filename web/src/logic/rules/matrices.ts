@@ -4,6 +4,7 @@
 import { create, setText } from '../../views/dom.ts';
 import { count, plural, significant } from '../../views/format.ts';
 import { CellCanvas } from '../cell-canvas.ts';
+import { factText } from './facts.ts';
 import type { Axis, Cell, Relation } from './protocol.ts';
 
 /** The most painted cells per side; larger matrices are painted in blocks. */
@@ -17,12 +18,6 @@ const USUAL_PX = 180;
 const MOST_PX = 300;
 
 const memberOf = ({ names }: Axis, at: number): Cell => names?.[at] ?? at;
-
-const termOf = (member: Cell): string => (typeof member === 'number' ? String(member) : `'${member}'`);
-
-/** A fact as a program writes it. */
-export const factText = (name: string, members: readonly Cell[]): string =>
-  members.length === 0 ? name : `${name}(${members.map(termOf).join(', ')})`;
 
 class Matrix {
   readonly element: HTMLElement;
@@ -68,6 +63,10 @@ class Matrix {
     this.element = create('figure', relation.derived ? 'derived' : '', caption, body);
     this.element.dataset.relation = name;
     this.show(0);
+  }
+
+  dispose(): void {
+    this.canvas.dispose();
   }
 
   private get painted(): { width: number; height: number } {
@@ -156,6 +155,7 @@ export class Matrices {
   ) {}
 
   open(relations: readonly Relation[]): void {
+    for (const matrix of this.matrices) matrix.dispose();
     // Derived relations come first.
     const order = [...relations].sort((a, b) => Number(b.derived) - Number(a.derived));
     this.matrices = order.map((relation) => new Matrix(relation, this.onFact));

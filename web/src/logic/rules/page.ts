@@ -9,10 +9,10 @@ import { readRules, writeRules, type AskedRules } from '../address.ts';
 import type { Surroundings } from '../tab.ts';
 import { TITLES, generations, type Example } from './examples.ts';
 import { rulesLanguage } from './language.ts';
-import { Matrices, factText } from './matrices.ts';
+import { Matrices } from './matrices.ts';
 import panel from './panel.html?raw';
 import { proofTree } from './proof.ts';
-import type { Answers, Cell, Result, Semantics, Source } from './protocol.ts';
+import type { Answers, Result, Semantics, Source } from './protocol.ts';
 import { Reasoner } from './reasoner.ts';
 import { Rounds } from './rounds.ts';
 import { answersTable, joinsTable } from './tables.ts';
@@ -226,7 +226,7 @@ export class RulesPage {
   }
 
   private table(answers: Answers): HTMLElement {
-    return answersTable(answers, (row) => void this.explain(fill(answers, row)));
+    return answersTable(answers, (fact) => void this.explain(fact));
   }
 
   private async ask(): Promise<void> {
@@ -281,16 +281,4 @@ export class RulesPage {
     setText(line, text);
     line.classList.toggle('problem', problem);
   }
-}
-
-/** The fact that an answer stands for: the query with members for its variables. */
-function fill({ text, columns }: Answers, row: readonly Cell[]): string {
-  const [name, inside = ''] = /^\s*([^\s(]+)\s*(?:\(([^]*)\))?/u.exec(text)?.slice(1) ?? [text, ''];
-  const terms = inside === '' ? [] : inside.split(',').map((term) => term.trim());
-  const members = terms.map((term): Cell => {
-    const at = columns.indexOf(term);
-    if (at >= 0) return row[at];
-    return /^['"]/u.test(term) ? term.slice(1, -1) : Number(term);
-  });
-  return factText(name, members);
 }

@@ -53,6 +53,8 @@ export interface Answers {
   /** The names of its variables. */
   columns: string[];
   rows: Cell[][];
+  /** The fact behind each row. */
+  facts: string[];
   /** The number of all answers; not all rows are sent. */
   count: number;
 }

@@ -2,7 +2,7 @@
 
 import { create } from '../../views/dom.ts';
 import { count, milliseconds, plural, scaled } from '../../views/format.ts';
-import type { Answers, Cell, Rule } from './protocol.ts';
+import type { Answers, Rule } from './protocol.ts';
 
 const ON: Record<Rule['joins'][number]['on'], string> = {
   facts: 'rows of bits, once for each fact',
@@ -19,16 +19,16 @@ function table(head: readonly string[], rows: readonly HTMLTableRowElement[]): H
   return create('table', '', create('thead', '', header), create('tbody', '', ...rows));
 }
 
-/** The answers of a query; a button in each row calls `why`. */
-export function answersTable({ text, columns, rows, count: all }: Answers, why: (row: readonly Cell[]) => void): HTMLElement {
+/** The answers of a query; a button in each row calls `why` with its fact. */
+export function answersTable({ text, columns, rows, facts, count: all }: Answers, why: (fact: string) => void): HTMLElement {
   const title = create('p', 'query', create('code', '', text), ` ${columns.length === 0 ? (all > 0 ? 'yes' : 'no') : plural(all, 'answer')}`);
   const box = create('div', 'answers', title);
   if (columns.length > 0) {
-    const made = rows.map((cells) => {
+    const made = rows.map((cells, i) => {
       const button = create('button', 'quiet', 'why');
       button.type = 'button';
       button.setAttribute('aria-label', `Why ${cells.join(', ')}`);
-      button.addEventListener('click', () => why(cells));
+      button.addEventListener('click', () => why(facts[i]));
       return row([...cells.map(String), button]);
     });
     box.append(table([...columns, ''], made));
@@ -36,7 +36,7 @@ export function answersTable({ text, columns, rows, count: all }: Answers, why: 
   } else if (all > 0) {
     const button = create('button', 'quiet', 'why');
     button.type = 'button';
-    button.addEventListener('click', () => why([]));
+    button.addEventListener('click', () => why(facts[0]));
     title.append(' ', button);
   }
   return box;

@@ -6,6 +6,7 @@ import { answer } from '../../compiler/workers/answer.ts';
 import { describe } from '../../compiler/workers/source.ts';
 import type { Problem } from '../../compiler/protocol.ts';
 import { TITLES, type Example } from '../rules/examples.ts';
+import { termText } from '../rules/facts.ts';
 import type { Answers, Cell, Proof, Relation, Result, Round, Rule, RulesMethods, Semantics, Source } from '../rules/protocol.ts';
 
 /** The most rounds of a program; more are an error. */
@@ -152,10 +153,25 @@ function record(source: Source): { relations: Relation[]; rounds: Round[] } {
   return { relations: recorders.map((each) => each.finish()), rounds };
 }
 
-function answersTo(text: string, found: Record<string, logic.Member>[]): Answers {
-  const columns = Object.keys(found[0] ?? {});
-  const rows = found.slice(0, MOST_ROWS).map((row) => columns.map((name): Cell => row[name]));
-  return { text, columns, rows, count: found.length };
+/** A quoted name, a comment, or a name: what a query consists of besides numbers and signs. */
+const WORDS = /'[^'\n]*'|"[^"\n]*"|%[^\n]*|[\p{L}_][\p{L}\p{N}_]*/gu;
+/** How a blank of a query is named, as its fact has members instead. */
+const BLANK = '_blank';
+
+/** known: the answers, for a query of the program. */
+function answersTo(program: logic.RuleProgram, text: string, known?: Record<string, logic.Member>[]): Answers {
+  let blanks = 0;
+  const asked = text.replace(WORDS, (word) => (word === '_' ? `${BLANK}${blanks++}` : word));
+  const found = known !== undefined && blanks === 0 ? known : program.query(asked);
+  const columns = Object.keys(found[0] ?? {}).filter((name) => !name.startsWith(BLANK));
+  const shown = found.slice(0, MOST_ROWS);
+  return {
+    text,
+    columns,
+    rows: shown.map((row) => columns.map((name): Cell => row[name])),
+    facts: shown.map((row) => asked.replace(WORDS, (word) => (Object.hasOwn(row, word) ? termText(row[word]) : word))),
+    count: found.length,
+  };
 }
 
 function run(source: Source): Result {
@@ -172,7 +188,7 @@ function run(source: Source): Result {
   own.isSolved = true;
   const { relations, rounds } = record(source);
   const count = relations.reduce((sum, each) => sum + (each.derived && !each.numbers ? each.count : 0), 0);
-  const queries = own.program.queries().map(({ text, answers }) => answersTo(text, answers));
+  const queries = own.program.queries().map(({ text, answers }) => answersTo(own.program, text, answers));
   return { relations, rounds, iterations, count, ms, compileMs: Math.max(0, firstMs - ms), queries };
 }
 
@@ -189,7 +205,7 @@ function rules(source: Source): Rule[] {
 
 const current = (source: Source): logic.RuleProgram => (opened?.key === keyOf(source) && opened.isSolved ? opened.program : solved(source));
 
-const query = (source: Source, text: string): Answers => answersTo(text, current(source).query(text));
+const query = (source: Source, text: string): Answers => answersTo(current(source), text);
 
 function proofOf({ fact, kind, rule, line, iteration, because }: logic.Explanation, depth: number): Proof {
   const from = kind === 'rule' ? `rule ${rule} in line ${line}, round ${iteration}` : kind === 'fact' ? 'fact' : '';
