@@ -56,6 +56,33 @@ describe('the program of the playground', () => {
     await server?.close();
   });
 
+  test('undo brings back what was written here, not the text of another program', async () => {
+    const written = () => page.locator('[data-testid=source-editor] .cm-content').innerText();
+    const undo = async () => {
+      await page.click('[data-testid=source-editor] .cm-content');
+      await page.keyboard.press('Control+z');
+    };
+    await page.locator('[data-testid=source-editor]').click();
+    await undo();
+    assert.match(await written(), /^\/\/ Four corners/, 'the first text cannot be undone');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('// Mine.');
+    await get('revert').click();
+    assert.doesNotMatch(await written(), /Mine/);
+    await undo();
+    assert.match(await written(), /^\/\/ Mine/);
+    await page.locator('#examples button').nth(1).click();
+    await page.waitForURL(/example=spirals/);
+    const spirals = await written();
+    await undo();
+    assert.equal(await written(), spirals);
+    await page.locator('#examples button').nth(0).click();
+    await page.waitForURL(/example=xor/);
+    assert.match(await written(), /^\/\/ Mine/, 'the edits of a program are kept');
+    await get('revert').click();
+    await ready();
+  });
+
   test('what is written is trained, with its own settings and figures', async () => {
     await write(LINE);
     await says('story', /^A line: 2 weights/);

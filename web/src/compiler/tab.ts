@@ -140,10 +140,11 @@ export class CompilerTab {
       select.append(group);
     }
     select.addEventListener('change', () => shown.choose(select.value).catch(() => (select.value = shown.entry.name)));
-    shown.subscribe(({ name, text, isTrusted }, change, by) => {
+    shown.subscribe((program, change, by) => {
+      const { name, isTrusted } = program;
       select.value = name;
       if (by === this) return;
-      if (change !== 'settings') this.editor.text = text;
+      if (change !== 'settings') this.editor.follow(program, change);
       this.forgetMeasurements();
       clearTimeout(this.typing);
       this.isStale = isTrusted && root.hidden;

@@ -29,11 +29,11 @@ export class SourceCard {
       this.preview.addEventListener(event, () => void this.open(event === 'focus'), { once: true });
     this.preview.addEventListener('click', () => void this.open(true));
     element('revert').addEventListener('click', () => void shown.choose(shown.entry.name, shown.program?.settings));
-    shown.subscribe(({ text, isChanged }, change, by) => {
-      setText(this.preview, text);
-      element('source-changed').hidden = !isChanged;
+    shown.subscribe((program, change, by) => {
+      setText(this.preview, program.text);
+      element('source-changed').hidden = !program.isChanged;
       if (change === 'settings') return;
-      if (by !== this) void this.editor?.then((editor) => (editor.text = text));
+      if (by !== this) void this.editor?.then((editor) => editor.follow(program, change));
       if (change === 'edited') this.wait();
     });
   }
@@ -84,7 +84,7 @@ export class SourceCard {
   private async open(withFocus: boolean): Promise<void> {
     this.editor ??= import('../program/editor.ts').then(({ ProgramEditor: Made }) => {
       const made = new Made(this.box, (text) => shown.edit(text, this));
-      made.text = shown.program?.text ?? '';
+      if (shown.program !== null) made.follow(shown.program, 'chosen');
       made.mark(this.problem);
       this.preview.hidden = true;
       return made;

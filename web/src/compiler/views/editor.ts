@@ -1,9 +1,9 @@
 // The editor of the program. Tab leaves it, like any field; errors are shown at their place in the text.
 
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { defaultKeymap, history, historyKeymap, isolateHistory } from '@codemirror/commands';
 import { bracketMatching, indentOnInput, indentUnit, syntaxTree } from '@codemirror/language';
 import { setDiagnostics, type Diagnostic } from '@codemirror/lint';
-import { EditorState, type Extension } from '@codemirror/state';
+import { Compartment, EditorState, Transaction, type Extension } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -17,6 +17,7 @@ import { codeStyle } from './highlight.ts';
 
 export class Editor {
   private readonly view: EditorView;
+  private readonly history = new Compartment();
   private replacing = false;
   /** The problem of the last run, and problems found without running the text. */
   private problems: Diagnostic[] = [];
@@ -29,7 +30,7 @@ export class Editor {
       state: EditorState.create({
         extensions: [
           lineNumbers(),
-          history(),
+          this.history.of(history()),
           drawSelection(),
           indentUnit.of('  '),
           indentOnInput(),
@@ -53,10 +54,20 @@ export class Editor {
   }
 
   set text(text: string) {
+    const { length } = this.view.state.doc;
     this.replacing = true;
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.view.dispatch({
+      changes: { from: 0, to: length, insert: text },
+      // The first text cannot be undone; others are undone by themselves, not together with what was typed before.
+      annotations: [Transaction.addToHistory.of(length > 0), isolateHistory.of('full')],
+    });
     this.view.scrollDOM.scrollTop = 0;
     this.replacing = false;
+  }
+
+  /** From here on, earlier texts cannot be undone. */
+  forget(): void {
+    for (const kept of [[], history()]) this.view.dispatch({ effects: this.history.reconfigure(kept) });
   }
 
   focus(): void {
@@ -84,7 +95,7 @@ export class Editor {
       const line = doc.line(problem.line);
       const from = Math.min(line.to, line.from + (problem.column ?? 1) - 1);
       const word = this.view.state.wordAt(from);
-      const to = word === null ? Math.min(line.to, from + 1) : word.to;
+      const to = word === null || word.to === from ? Math.min(line.to, from + 1) : word.to;
       this.problems = [{ from: from === to ? line.from : from, to, severity: 'error', message: problem.message, source: problem.name }];
     }
     this.underline();
