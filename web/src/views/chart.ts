@@ -165,6 +165,12 @@ export class Chart {
     this.plot.then((plot) => plot.setData(this.columns), () => undefined);
   }
 
+  /** Without it, the page keeps a chart that it no longer shows. */
+  dispose(): void {
+    this.plot?.then((plot) => plot.destroy(), () => undefined);
+    this.plot = null;
+  }
+
   private async make(): Promise<uPlot> {
     const { default: Plot } = await import('uplot');
     const { box, options } = this;
@@ -190,9 +196,15 @@ export class Chart {
       [[], ...options.lines.map(() => [])],
       box,
     );
-    new ResizeObserver(() => plot.setSize(size())).observe(box);
+    const observer = new ResizeObserver(() => plot.setSize(size()));
+    observer.observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', () => plot.redraw(false));
+    const redraw = (): void => plot.redraw(false);
+    dark.addEventListener('change', redraw);
+    (plot.hooks.destroy ??= []).push(() => {
+      observer.disconnect();
+      dark.removeEventListener('change', redraw);
+    });
     return plot;
   }
 }

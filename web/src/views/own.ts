@@ -7,7 +7,13 @@ import { create, element, setText } from './dom.ts';
 import { short, significant } from './format.ts';
 
 type Of<K extends Drawing['kind']> = Extract<Drawing, { kind: K }>;
-type Draw = (drawing: Drawing) => void;
+
+/** How a view is drawn. */
+interface Drawer {
+  draw(drawing: Drawing): void;
+  /** Called when the view is no longer shown. */
+  dispose?(): void;
+}
 
 const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
 /** The side of a plane, in pixels. */
@@ -23,14 +29,13 @@ function palette(): { sides: [number[], number[]]; middle: number[] } {
   return { sides: [rgb('--side-0'), rgb('--side-1')], middle: rgb('--card') };
 }
 
-function paintPlane(canvas: HTMLCanvasElement): Draw {
+function paintPlane(canvas: HTMLCanvasElement): Drawer {
   const context = canvas.getContext('2d');
   const field = document.createElement('canvas');
-  let colours = palette();
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (colours = palette()));
-  return (drawing) => {
+  return { draw: (drawing) => {
     const { side, values, points, classes, extent } = drawing as Of<'plane'>;
     if (context === null) return;
+    const colours = palette();
     canvas.width = canvas.height = PLANE_SIDE;
     if (values !== null) {
       field.width = field.height = side;
@@ -53,12 +58,12 @@ function paintPlane(canvas: HTMLCanvasElement): Draw {
       context.fillStyle = `rgb(${r} ${g} ${b})`;
       context.fill();
     }
-  };
+  } };
 }
 
-function paintPicture(canvas: HTMLCanvasElement): Draw {
+function paintPicture(canvas: HTMLCanvasElement): Drawer {
   const context = canvas.getContext('2d');
-  return (drawing) => {
+  return { draw: (drawing) => {
     const { height, width, colours, pixels } = drawing as Of<'picture'>;
     if (height === 0 || width === 0) return;
     canvas.width = width;
@@ -69,7 +74,7 @@ function paintPicture(canvas: HTMLCanvasElement): Draw {
       image.data[4 * i + 3] = 255;
     }
     context?.putImageData(image, 0, 0);
-  };
+  } };
 }
 
 const colourOf = (i: number): string => LINE_COLOURS[i % LINE_COLOURS.length];
@@ -90,9 +95,9 @@ function rangeOf(min: number, max: number): [number, number] {
   return min > FAR_FROM_0 * max && room > 0 ? [min - room, max + room] : [Math.min(min, -0.1), Math.max(max, 0.1)];
 }
 
-function drawCurves(box: HTMLElement): Draw {
+function drawCurves(box: HTMLElement): Drawer {
   let chart: Chart | null = null;
-  return (drawing) => {
+  const draw = (drawing: Drawing): void => {
     const { x, lines } = drawing as Of<'curves'>;
     if (chart === null) box.after(keyOf(lines.map(({ name }) => name)));
     chart ??= new Chart(box, {
@@ -109,32 +114,45 @@ function drawCurves(box: HTMLElement): Draw {
     chart.begin(x[0] ?? 0);
     chart.show([[...x], ...lines.map(({ values }) => Array.from(values, (y) => (Number.isFinite(y) ? y : null)))] as never);
   };
+  return { draw, dispose: () => chart?.dispose() };
 }
 
 export class OwnViews {
   private readonly box = element('own');
   private readonly figures = element('figures');
-  private draws: Draw[] = [];
+  private drawers: Drawer[] = [];
+  private last: readonly Drawing[] = [];
+
+  constructor() {
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+  }
 
   /** Makes the views of another program. */
   clear({ views }: About): void {
     setText(this.figures, '');
     this.box.hidden = views.length === 0;
-    this.draws = [];
+    for (const { dispose } of this.drawers) dispose?.();
+    this.drawers = [];
+    this.last = [];
     const made = views.map(({ kind, title }) => {
       const canvas = create('canvas', kind);
       const plot = create('div', 'plot');
       canvas.setAttribute('role', 'img');
       canvas.setAttribute('aria-label', title);
-      this.draws.push(kind === 'plane' ? paintPlane(canvas) : kind === 'picture' ? paintPicture(canvas) : drawCurves(plot));
+      this.drawers.push(kind === 'plane' ? paintPlane(canvas) : kind === 'picture' ? paintPicture(canvas) : drawCurves(plot));
       return create('figure', kind, kind === 'curves' ? plot : canvas, create('figcaption', '', title));
     });
     element('drawings').replaceChildren(...made);
     this.box.dataset.drawn = '0';
   }
 
+  private draw(): void {
+    this.last.forEach((drawing, i) => this.drawers[i]?.draw(drawing));
+  }
+
   show(drawings: Drawing[]): void {
-    drawings.forEach((drawing, i) => this.draws[i]?.(drawing));
+    this.last = drawings;
+    this.draw();
     this.box.dataset.drawn = String(Number(this.box.dataset.drawn) + 1);
   }
 
