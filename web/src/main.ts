@@ -36,6 +36,7 @@ import { OwnViews } from './views/own.ts';
 import { Pictures } from './views/pictures.ts';
 import { Places } from './views/places.ts';
 import { PrecisionCard } from './views/precision.ts';
+import { changeQuery } from './views/query.ts';
 import { SavesView } from './views/saves.ts';
 import { ShareBox } from './views/share.ts';
 import { SourceCard } from './views/source.ts';
@@ -181,12 +182,12 @@ function train(anew = false): void {
 
 /** Writes the shown program to the address. A text or settings in it are removed, because they belong to another program. */
 function writeAddress(name: string): void {
-  const query = new URLSearchParams(location.search);
-  query.set('example', name);
-  query.delete('set');
-  query.delete('doc');
   const hash = location.hash.slice(1).split('&').filter((part) => !part.startsWith('program=')).join('&');
-  window.history.replaceState(null, '', `?${query.toString()}${hash === '' ? '' : `#${hash}`}`);
+  changeQuery((query) => {
+    query.set('example', name);
+    query.delete('set');
+    query.delete('doc');
+  }, hash === '' ? '' : `#${hash}`);
 }
 
 function showProgram({ name, isTrusted }: ShownProgram, change: Change): void {

@@ -2,16 +2,11 @@
 // them. Random points are not written.
 
 import { beginningOf } from '../views/format.ts';
+import { changeQuery } from '../views/query.ts';
 import { isEquation, type EquationName } from './equations.ts';
 
 /** The address changes once a dragged point has rested this long. */
 const REST_MS = 300;
-
-function change(by: (query: URLSearchParams) => void): void {
-  const query = new URLSearchParams(location.search);
-  by(query);
-  if (`?${query}` !== location.search) history.replaceState(null, '', `?${query}${location.hash}`);
-}
 
 export class Address {
   private timer = 0;
@@ -35,14 +30,14 @@ export class Address {
   /** Writes another equation, without points. */
   choose(equation: EquationName): void {
     this.forget();
-    change((query) => query.set('equation', equation));
+    changeQuery((query) => query.set('equation', equation));
   }
 
   /** Writes the points in a little while; text: gives them then. */
   keep(equation: EquationName, text: () => string): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
-      change((query) => {
+      changeQuery((query) => {
         query.set('equation', equation);
         query.set('points', text());
       });
@@ -51,6 +46,6 @@ export class Address {
 
   forget(): void {
     clearTimeout(this.timer);
-    change((query) => query.delete('points'));
+    changeQuery((query) => query.delete('points'));
   }
 }

@@ -2,6 +2,7 @@
 // of rules. Its content is untrusted; missing parts have defaults.
 
 import { beginningOf } from '../views/format.ts';
+import { changeQuery } from '../views/query.ts';
 import { readPicture, writePicture } from './automaton/pictures.ts';
 import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
@@ -13,17 +14,9 @@ export type LogicPage = 'automaton' | 'rules';
 
 const query = (): URLSearchParams => new URLSearchParams(location.search);
 
-function change(by: (query: URLSearchParams) => void): void {
-  const next = query();
-  by(next);
-  const text = next.toString();
-  const search = text === '' ? '' : `?${text}`;
-  if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}${location.hash}`);
-}
-
 /** Sets the parameters with a value, and removes those that are null. */
 const put = (values: Record<string, string | null>): void =>
-  change((next) => {
+  changeQuery((next) => {
     for (const [name, value] of Object.entries(values))
       if (value === null) next.delete(name);
       else next.set(name, value);

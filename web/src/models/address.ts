@@ -1,6 +1,7 @@
 // The part of the page's address that belongs to the tab: the model that the page makes. It never contains a file of the user.
 
 import { beginningOf } from '../views/format.ts';
+import { changeQuery } from '../views/query.ts';
 import type { Maker } from './protocol.ts';
 
 const NAME = 'model';
@@ -16,11 +17,8 @@ export function unknownModel(): string | null {
   return asked === null || askedModel() !== null ? null : beginningOf(asked);
 }
 
-export function writeModel(which: Maker | null): void {
-  const query = new URLSearchParams(location.search);
-  if (which === null) query.delete(NAME);
-  else query.set(NAME, which);
-  const text = query.toString();
-  const search = text === '' ? '' : `?${text}`;
-  if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}${location.hash}`);
-}
+export const writeModel = (which: Maker | null): void =>
+  changeQuery((query) => {
+    if (which === null) query.delete(NAME);
+    else query.set(NAME, which);
+  });

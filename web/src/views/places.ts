@@ -2,6 +2,7 @@
 // #compiler, #bench). The code of all but the first is loaded when they are first opened.
 
 import { element, setText } from './dom.ts';
+import { keepQuery } from './query.ts';
 import { Tabs } from './tabs.ts';
 
 export interface PlaceActions {
@@ -64,7 +65,10 @@ export class Places {
       this.tabs.show(place);
       this.open(place);
     };
-    addEventListener('popstate', follow);
+    addEventListener('popstate', () => {
+      keepQuery();
+      follow();
+    });
     follow();
   }
 
