@@ -219,6 +219,29 @@ describe('the program of the playground', () => {
     assert.equal(await get('source-changed').isVisible(), false);
   });
 
+  test('a plane follows the page from light to dark while training rests', async () => {
+    await page.goto(`${server.url}?example=spirals`);
+    await ready();
+    await get('step').click();
+    await page.waitForFunction(() => Number(document.querySelector('[data-testid=views]').dataset.drawn) > 0);
+    /** How light the plane is on average. */
+    const light = () => page.evaluate(() => {
+      const canvas = document.querySelector('[data-testid=views] canvas');
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      return data.reduce((sum, value) => sum + value, 0) / data.length;
+    });
+    const before = await light();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(300);
+    const dark = await light();
+    assert.ok(dark < before - 30, `${before}, in the dark ${dark}`);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.waitForTimeout(300);
+    assert.equal(await light(), before);
+  });
+
   test('no errors, no requests to elsewhere, nothing overflows on a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.waitForTimeout(200);

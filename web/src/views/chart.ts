@@ -43,14 +43,16 @@ const STEPS = [1, 2, 5]
   .flatMap((n) => [n, 10 * n, 100 * n, 1e3 * n, 1e4 * n, 1e5 * n, 1e6 * n])
   .sort((a, b) => a - b);
 
-/** Memoizes what is read from a property of the style sheet, until the page changes between dark and light. */
+/** Memoizes what is read from a property of the style sheet, until the page changes between dark and light. It looks whether
+ *  that has happened, as listeners to the change may draw before another listener forgets. */
 export function remembered<T>(read: (name: string) => T): (name: string) => T {
-  let known: Map<string, T> | null = null;
+  const known = new Map<string, T>();
+  let dark: MediaQueryList | null = null;
+  let wasDark = false;
   return (name) => {
-    if (known === null) { // not when the module is loaded: a worker has no page
-      const found = (known = new Map<string, T>());
-      matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => found.clear());
-    }
+    dark ??= matchMedia('(prefers-color-scheme: dark)'); // not when the module is loaded: a worker has no page
+    if (dark.matches !== wasDark) known.clear();
+    wasDark = dark.matches;
     const value = known.get(name) ?? read(name);
     known.set(name, value);
     return value;

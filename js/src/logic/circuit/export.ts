@@ -28,7 +28,7 @@ const outputsOf = (data: CircuitData, spelling: Spelling): string[] =>
   data.outputs.map((signal) => signalText(data, spelling, signal));
 
 const about = ({ inputs, gates, outputs }: CircuitData): string =>
-  `A circuit of ${gates.length} gates from ${inputs} inputs to ${outputs.length} outputs`;
+  `A circuit; inputs: ${inputs}, gates: ${gates.length}, outputs: ${outputs.length}`;
 
 /* ---- C ---- */
 
@@ -96,7 +96,7 @@ const automatonOfC = (data: CircuitData, { channels, boundary, fire }: Automaton
   const load = (i: number): string => `now[(${Math.floor(i / 9)} * (rows + 2) + y + ${Math.floor((i % 9) / 3)}) * stride + x + ${i % 3}]`;
   const cell = (channel: number): string => `(${channel} * (rows + 2) + y + 1) * stride + x + 1]`;
   return `
-/* The automaton: ${channels} channels, beyond the border ${boundary === 'wrap' ? 'the other side' : 'cells of 0'}. Bit b of the word at (y, x) is the cell in row
+/* The automaton; channels: ${channels}, beyond the border: ${boundary === 'wrap' ? 'the other side' : 'cells of 0'}. Bit b of the word at (y, x) is the cell in row
  * b * ROWS + y, ROWS = ceil(height / 64), column x. A state has circuit_words(width, height) words: of each channel
  * (ROWS + 2) x (width + 2), with a frame around that a step fills. */
 static long circuit_rows(long height) { return (height + 63) / 64; }
