@@ -144,6 +144,7 @@ describe('the program of the playground', () => {
       [LINE.replace('at.mul(a)', 'at..mul(a)'), /^Line 12: SyntaxError/],
       [LINE.replace('sn.zeros([]), b', 'sn.zeros([5]), b'), /^Line 12: ShapeError/],
       [LINE.replace('loss:', 'los:'), /loss must be a function of the parameters and a batch; it is missing/],
+      ['export default {};', /the default export must be a function that .*; it is an object/],
       [LINE.replace('data: () => [x, y]', 'data: () => 7'), /a batch must be an array of tensors; it is a number/],
       [LINE.replace("from 'sinter'", "from 'sinterr'"), /there is no 'sinterr' here/],
       ['const x = 1;\n', /nothing to train here/],

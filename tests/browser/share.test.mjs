@@ -165,6 +165,10 @@ describe('a shared program', () => {
       ['?logic=rules&rules=nothing#logic', /no example nothing of rules; this is A family/],
       ['?model=nothing#models', /no model nothing; digits and writer/],
       ['?equation=nothing#fit', /no equation nothing; this is Predator and prey/],
+      ['?equation=prey&points=nothing#fit', /the points in the address are damaged/],
+      ['?logic=rules&semantics=nothing&temperature=hot#logic', /no usable semantics, temperature of rules/],
+      ['?logic=rules&temperature=-1#logic', /no usable temperature of rules/],
+      [`?logic=rules&program=${'%25'.repeat(5000)}#logic`, /no usable program of rules/],
     ]) {
       await open(address);
       await get('error').waitFor();

@@ -157,6 +157,7 @@ export class FitTab {
       const { asked } = this;
       this.reset();
       if (asked !== null && points.read(asked)) this.pointsChanged();
+      else if (asked !== null) this.surroundings.address('the points in the address are damaged; these are others');
       for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled:not(#fit-code-save)')) button.disabled = false;
       await this.code.show(() => this.fitter.code(name));
     } catch (error) {

@@ -86,18 +86,24 @@ export interface AskedRules {
   temperature: number | null;
 }
 
-export const readRules = (): AskedRules => {
+/** What the address asks for, and the names of what could not be read. */
+export function readRules(): AskedRules & { damaged: string[] } {
   const given = query();
-  const text = given.get('program');
-  const semantics = given.get('semantics');
-  const heat = Number(given.get('temperature') ?? NaN);
+  const damaged: string[] = [];
+  const read = <T>(name: string, parse: (text: string) => T | null): T | null => {
+    const text = given.get(name);
+    const value = text === null ? null : parse(text);
+    if (text !== null && value === null) damaged.push(name);
+    return value;
+  };
   return {
     example: given.get('rules'),
-    text: text !== null && text.length <= MOST_TEXT ? text : null,
-    semantics: isSemantics(semantics) ? semantics : null,
-    temperature: heat >= 0 && heat <= MOST_TEMPERATURE ? heat : null,
+    text: read('program', (text) => (text.length <= MOST_TEXT ? text : null)),
+    semantics: read('semantics', (name) => (isSemantics(name) ? name : null)),
+    temperature: read('temperature', (heat) => (/^\d[\d.e-]{0,23}$/.test(heat) && Number(heat) <= MOST_TEMPERATURE ? Number(heat) : null)),
+    damaged,
   };
-};
+}
 
 /** Writes the example, and what replaces its text and settings; null: those of the example. */
 export const writeRules = ({ example, text, semantics, temperature }: AskedRules): void =>

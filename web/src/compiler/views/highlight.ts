@@ -21,7 +21,8 @@ const style = HighlightStyle.define([
 const theme = EditorView.theme({
   '&': { height: '100%', fontSize: '12.5px', backgroundColor: 'transparent', color: 'var(--ink)' },
   '&.cm-focused': { outline: 'none' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
+  // Without it, Firefox paints the tracks of the scrollbars as white stripes.
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55', scrollbarColor: 'var(--edge) transparent' },
   '.cm-gutters': { backgroundColor: 'var(--well)', border: 'none', color: 'var(--muted)' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
   '&.cm-focused .cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--ink) 4%, transparent)' },

@@ -101,10 +101,11 @@ export class RulesPage {
       return;
     }
     this.fillExamples();
-    const { example, text, semantics, temperature } = readRules();
+    const { example, text, semantics, temperature, damaged } = readRules();
     const first = this.examples.some(({ name }) => name === example) ? example! : FIRST;
     this.choose(first, { text, semantics, temperature });
     if (example !== null && example !== first && text === null) this.around.address(`there is no example ${beginningOf(example)} of rules; this is ${TITLES[first]}`);
+    else if (damaged.length > 0) this.around.address(`the address has no usable ${damaged.join(', ')} of rules: the usual is taken`);
   }
 
   private fillExamples(): void {

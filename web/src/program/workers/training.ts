@@ -47,7 +47,7 @@ const SETTINGS = ['sizes', 'batch', 'learningRate', 'seed'];
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const said = (value: unknown): string =>
-  value === undefined ? 'missing' : value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  value === undefined ? 'missing' : value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 
 /** Throws an error that says what is wrong with a part of a program. */
 function expect(isRight: boolean, part: string, wanted: string, value: unknown): asserts isRight {
