@@ -1,8 +1,8 @@
 // The part of the page's address that belongs to the tab: the equation, and points that the user has moved, so that links keep
 // them. Random points are not written.
 
+import { changeQuery } from '../views/dom.ts';
 import { beginningOf } from '../views/format.ts';
-import { changeQuery } from '../views/query.ts';
 import { isEquation, type EquationName } from './equations.ts';
 
 /** The address changes once a dragged point has rested this long. */

@@ -1,8 +1,8 @@
 // The part of the page's address that belongs to the tab: its page, the automaton's target and settings, or the example or text
 // of rules. Its content is untrusted; missing parts have defaults.
 
+import { changeQuery } from '../views/dom.ts';
 import { beginningOf } from '../views/format.ts';
-import { changeQuery } from '../views/query.ts';
 import { readPicture, writePicture } from './automaton/pictures.ts';
 import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';

@@ -1,7 +1,7 @@
 // The part of the page's address that belongs to the tab: the model that the page makes. It never contains a file of the user.
 
+import { changeQuery } from '../views/dom.ts';
 import { beginningOf } from '../views/format.ts';
-import { changeQuery } from '../views/query.ts';
 import type { Maker } from './protocol.ts';
 
 const NAME = 'model';

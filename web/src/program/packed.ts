@@ -1,9 +1,10 @@
-// Packs a program into letters of an address, and unpacks it: deflated JSON after a version number. The module is loaded when
-// an address has a program or is to get one. The contents are not trusted: if they are damaged, too large or of another
+// Makes links to programs. Packs a program into letters of an address, and unpacks it: deflated JSON after a version number.
+// The module is loaded when an address has a program, or is wanted. The contents are not trusted: if they are damaged, too large or of another
 // version, an error says so in a sentence.
 
 import { readSettings, type Settings } from '../state/settings.ts';
 import { FIRST, entry } from './list.ts';
+import type { ShownProgram } from './shown.ts';
 
 /** The version of the format; a change of the format gets another number. */
 const VERSION = '1';
@@ -53,6 +54,20 @@ export async function pack({ name, text, settings }: Brought): Promise<string> {
   const packed = toLetters(await through(json, new CompressionStream('deflate-raw') as never, MOST_PACKED));
   if (packed.length > MOST_PACKED) throw new AddressError('the program is too long for an address');
   return `${VERSION}.${packed}`;
+}
+
+/** A link to a program in a tab: for a program of the list with its name and settings, for a changed one with its text.
+ *  embed: without the page around it. */
+export async function linkTo({ name, text, isChanged, settings }: ShownProgram, place: string, embed: boolean): Promise<string> {
+  const url = new URL(location.pathname, location.href);
+  url.searchParams.set('example', name);
+  if (embed) url.searchParams.set('embed', '1');
+  const parts = place === '' ? [] : [place];
+  if (isChanged) parts.push(`program=${await pack({ name, text, settings })}`);
+  else if (Object.keys(settings).length > 0)
+    url.searchParams.set('set', Object.entries(settings).map(([key, value]) => `${key}:${String(value)}`).join(';'));
+  url.hash = parts.join('&');
+  return url.href;
 }
 
 export async function unpack(written: string): Promise<Brought> {

@@ -170,7 +170,6 @@ export class Chart {
   /** Without it, the page keeps a chart that it no longer shows. */
   dispose(): void {
     this.plot?.then((plot) => plot.destroy(), () => undefined);
-    this.plot = null;
   }
 
   private async make(): Promise<uPlot> {
@@ -198,15 +197,11 @@ export class Chart {
       [[], ...options.lines.map(() => [])],
       box,
     );
-    const observer = new ResizeObserver(() => plot.setSize(size()));
-    observer.observe(box);
+    new ResizeObserver(() => plot.setSize(size())).observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const redraw = (): void => plot.redraw(false);
     dark.addEventListener('change', redraw);
-    (plot.hooks.destroy ??= []).push(() => {
-      observer.disconnect();
-      dark.removeEventListener('change', redraw);
-    });
+    plot.hooks.destroy = [() => dark.removeEventListener('change', redraw)];
     return plot;
   }
 }

@@ -74,3 +74,18 @@ export function perFrame(draw: () => void): () => void {
     });
   };
 }
+
+/** The newest query of the page's address. It says what the page shows now, so all entries of the page in the browser's history
+ *  have the same one: to go back changes the tab, not what a tab shows. */
+let written = location.search;
+
+/** Changes parameters of the address, and its fragment if one is given. */
+export function changeQuery(by: (query: URLSearchParams) => void, hash = location.hash): void {
+  const query = new URLSearchParams(location.search);
+  by(query);
+  history.replaceState(null, '', `${location.pathname}${query.size > 0 ? `?${query}` : ''}${hash}`);
+  written = location.search;
+}
+
+/** Gives the newest query to the entry of the history that was gone to. */
+export const keepQuery = (): void => history.replaceState(history.state, '', `${location.pathname}${written}${location.hash}`);

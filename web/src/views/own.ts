@@ -7,13 +7,7 @@ import { create, element, setText } from './dom.ts';
 import { short, significant } from './format.ts';
 
 type Of<K extends Drawing['kind']> = Extract<Drawing, { kind: K }>;
-
-/** How a view is drawn. */
-interface Drawer {
-  draw(drawing: Drawing): void;
-  /** Called when the view is no longer shown. */
-  dispose?(): void;
-}
+type Draw = (drawing: Drawing) => void;
 
 const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
 /** The side of a plane, in pixels. */
@@ -29,10 +23,10 @@ function palette(): { sides: [number[], number[]]; middle: number[] } {
   return { sides: [rgb('--side-0'), rgb('--side-1')], middle: rgb('--card') };
 }
 
-function paintPlane(canvas: HTMLCanvasElement): Drawer {
+function paintPlane(canvas: HTMLCanvasElement): Draw {
   const context = canvas.getContext('2d');
   const field = document.createElement('canvas');
-  return { draw: (drawing) => {
+  return (drawing) => {
     const { side, values, points, classes, extent } = drawing as Of<'plane'>;
     if (context === null) return;
     const colours = palette();
@@ -58,12 +52,12 @@ function paintPlane(canvas: HTMLCanvasElement): Drawer {
       context.fillStyle = `rgb(${r} ${g} ${b})`;
       context.fill();
     }
-  } };
+  };
 }
 
-function paintPicture(canvas: HTMLCanvasElement): Drawer {
+function paintPicture(canvas: HTMLCanvasElement): Draw {
   const context = canvas.getContext('2d');
-  return { draw: (drawing) => {
+  return (drawing) => {
     const { height, width, colours, pixels } = drawing as Of<'picture'>;
     if (height === 0 || width === 0) return;
     canvas.width = width;
@@ -74,7 +68,7 @@ function paintPicture(canvas: HTMLCanvasElement): Drawer {
       image.data[4 * i + 3] = 255;
     }
     context?.putImageData(image, 0, 0);
-  } };
+  };
 }
 
 const colourOf = (i: number): string => LINE_COLOURS[i % LINE_COLOURS.length];
@@ -95,32 +89,36 @@ function rangeOf(min: number, max: number): [number, number] {
   return min > FAR_FROM_0 * max && room > 0 ? [min - room, max + room] : [Math.min(min, -0.1), Math.max(max, 0.1)];
 }
 
-function drawCurves(box: HTMLElement): Drawer {
+/** charts: gets the chart, which is made with the first drawing. */
+function drawCurves(box: HTMLElement, charts: Chart[]): Draw {
   let chart: Chart | null = null;
-  const draw = (drawing: Drawing): void => {
+  return (drawing) => {
     const { x, lines } = drawing as Of<'curves'>;
-    if (chart === null) box.after(keyOf(lines.map(({ name }) => name)));
-    chart ??= new Chart(box, {
-      group: 'own',
-      hasSteps: false,
-      least: 0,
-      y: { range: (_, min, max) => rangeOf(min ?? 0, max ?? 0) },
-      marks: (max) => TICKS.filter((list) => list[list.length - 1] >= max),
-      mark: (value) => short(value),
-      value: (value) => significant(value, 3),
-      unit: 'at',
-      lines: lines.map(({ name }, i) => ({ label: name, colour: colourOf(i), width: 2, points: false })),
-    });
+    if (chart === null) {
+      box.after(keyOf(lines.map(({ name }) => name)));
+      chart = new Chart(box, {
+        group: 'own',
+        hasSteps: false,
+        least: 0,
+        y: { range: (_, min, max) => rangeOf(min ?? 0, max ?? 0) },
+        marks: (max) => TICKS.filter((list) => list[list.length - 1] >= max),
+        mark: (value) => short(value),
+        value: (value) => significant(value, 3),
+        unit: 'at',
+        lines: lines.map(({ name }, i) => ({ label: name, colour: colourOf(i), width: 2, points: false })),
+      });
+      charts.push(chart);
+    }
     chart.begin(x[0] ?? 0);
     chart.show([[...x], ...lines.map(({ values }) => Array.from(values, (y) => (Number.isFinite(y) ? y : null)))] as never);
   };
-  return { draw, dispose: () => chart?.dispose() };
 }
 
 export class OwnViews {
   private readonly box = element('own');
   private readonly figures = element('figures');
-  private drawers: Drawer[] = [];
+  private draws: Draw[] = [];
+  private charts: Chart[] = [];
   private last: readonly Drawing[] = [];
 
   constructor() {
@@ -131,15 +129,16 @@ export class OwnViews {
   clear({ views }: About): void {
     setText(this.figures, '');
     this.box.hidden = views.length === 0;
-    for (const { dispose } of this.drawers) dispose?.();
-    this.drawers = [];
+    this.draws = [];
     this.last = [];
+    for (const chart of this.charts) chart.dispose();
+    const charts: Chart[] = (this.charts = []);
     const made = views.map(({ kind, title }) => {
       const canvas = create('canvas', kind);
       const plot = create('div', 'plot');
       canvas.setAttribute('role', 'img');
       canvas.setAttribute('aria-label', title);
-      this.drawers.push(kind === 'plane' ? paintPlane(canvas) : kind === 'picture' ? paintPicture(canvas) : drawCurves(plot));
+      this.draws.push(kind === 'plane' ? paintPlane(canvas) : kind === 'picture' ? paintPicture(canvas) : drawCurves(plot, charts));
       return create('figure', kind, kind === 'curves' ? plot : canvas, create('figcaption', '', title));
     });
     element('drawings').replaceChildren(...made);
@@ -147,7 +146,7 @@ export class OwnViews {
   }
 
   private draw(): void {
-    this.last.forEach((drawing, i) => this.drawers[i]?.draw(drawing));
+    this.last.forEach((drawing, i) => this.draws[i]?.(drawing));
   }
 
   show(drawings: Drawing[]): void {

@@ -1,8 +1,7 @@
 // The places of the page - training, models, fit, logic, compiler, bench - as tabs and in the address (#models, #fit, #logic,
 // #compiler, #bench). The code of all but the first is loaded when they are first opened.
 
-import { element, setText } from './dom.ts';
-import { keepQuery } from './query.ts';
+import { element, keepQuery, setText } from './dom.ts';
 import { Tabs } from './tabs.ts';
 
 export interface PlaceActions {

@@ -1,6 +1,5 @@
 // Links to the shown program, to open it or to embed it in another page; and exports as files.
 
-import { linkTo } from '../program/address.ts';
 import { shown, type ShownProgram } from '../program/shown.ts';
 import type { RunOf } from '../inside/runs.ts';
 import type { History } from '../state/history.ts';
@@ -16,6 +15,9 @@ export interface ShareActions {
 }
 
 type Exports = typeof import('../share/exports.ts');
+
+const linkTo = async (program: ShownProgram, place: string, embed: boolean): Promise<string> =>
+  (await import('../program/packed.ts')).linkTo(program, place, embed);
 
 export class ShareBox {
   private readonly box = element<HTMLDetailsElement>('share');
