@@ -1,6 +1,6 @@
 // Makes links to programs. Packs a program into letters of an address, and unpacks it: deflated JSON after a version number.
-// The module is loaded when an address has a program, or is wanted. The contents are not trusted: if they are damaged, too large or of another
-// version, an error says so in a sentence.
+// The module is loaded when an address has a program, or is wanted. The contents are not trusted: if they are damaged, too large
+// or of another version, an error says so in a sentence.
 
 import { readSettings, type Settings } from '../state/settings.ts';
 import { FIRST, entry } from './list.ts';
