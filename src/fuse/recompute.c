@@ -21,7 +21,9 @@
 typedef struct again_state {
   const sn_lowering *l;
   const uint8_t *stored;
-  double *saved; /* per node: bytes not moved less bytes moved instead; 0: no candidate */
+  double *saved; /* per node: bytes not moved less bytes moved instead */
+  /* per node: 2 + the last kernel of which it is counted that it reads the node; 1: none yet; 0: no candidate */
+  uint32_t *counted;
 } again_state;
 
 static bool in_memory(const again_state *s, sn_id x) {
@@ -110,22 +112,42 @@ static double more_bytes(const again_state *s, uint32_t set, sn_id id) {
   return bytes;
 }
 
-/* Adds to saved[x] what it means that `user` reads x. Of a kernel that reads x in two nodes, what it
- * saves or costs counts twice. */
+/* Adds to saved[x] what it means that `user` reads x: once for each kernel, which reads x once for all of its nodes. */
 static void count_reader(again_state *s, sn_id user, sn_id x) {
   const sn_lowering *l = s->l;
   const sn_id base = l->views[x].base;
-  if (s->saved[base] == 0 || kernel_of(l, user) == kernel_of(l, base)) return;
-  if (x != base || !takes_elements(l, user)) {
+  const uint32_t kernel = kernel_of(l, user);
+  if (!s->counted[base] || kernel == kernel_of(l, base)) return;
+  const bool takes = x == base && takes_elements(l, user);
+  if (takes && s->counted[base] == kernel + 2) return;
+  const double more = takes ? more_bytes(s, kernel, base) : 0;
+  if (!takes || (more > 0 && l->p->target->limits.buffers != SN_NO_LIMIT)) {
+    s->counted[base] = 0;
     s->saved[base] = 0;
     return;
   }
-  const double more = more_bytes(s, kernel_of(l, user), base);
-  if (more > 0 && l->p->target->limits.buffers != SN_NO_LIMIT) {
-    s->saved[base] = 0;
-    return;
-  }
+  s->counted[base] = kernel + 2;
   s->saved[base] += (double)sn_type_bytes(&l->g->nodes[base].type) - more;
+}
+
+static void count_inputs(again_state *s, sn_id user) {
+  const sn_graph *g = s->l->g;
+  for (uint32_t k = 0; k < g->nodes[user].n_inputs; k++)
+    count_reader(s, user, sn_graph_inputs(g, user)[k]);
+}
+
+/* Counts all readers, kernel by kernel, and before them those in no kernel: a gather that loads become. */
+static void count_readers(again_state *s) {
+  const sn_lowering *l = s->l;
+  for (sn_id id = 0; id < l->g->n_nodes; id++) {
+    const bool is_view = sn_op_describe(l->g->nodes[id].op)->kind == SN_CLASS_VIEW;
+    if (l->live[id] && !is_view && kernel_of(l, id) == SN_NONE) count_inputs(s, id);
+  }
+  for (size_t set = 0; set < l->p->n_sets; set++) {
+    size_t n;
+    const sn_id *nodes = sn_lower_members(l, set, &n);
+    for (size_t i = 0; i < n; i++) count_inputs(s, nodes[i]);
+  }
 }
 
 /* ---- casts ----------------------------------------------------------------------------------- */
@@ -169,18 +191,16 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *rec
   const sn_graph *g = l->g;
   SN_TRY(store_before_casts(&s, stored, recomputed));
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *s.counted, (void **)&s.counted));
   bool any = false;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id] || !is_candidate(&s, id, &(sources){0})) continue;
     s.saved[id] = (double)sn_type_bytes(&g->nodes[id].type); /* is not written */
+    s.counted[id] = 1;
     any = true;
   }
   if (!any) return SN_OK;
-  for (sn_id id = 0; id < g->n_nodes; id++) {
-    if (!l->live[id] || sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) continue;
-    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
-      count_reader(&s, id, sn_graph_inputs(g, id)[k]);
-  }
+  count_readers(&s);
   /* ascending ids: a value one of whose inputs is made again is no candidate any more, and is stored */
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!(s.saved[id] > 0) || !is_candidate(&s, id, &(sources){0})) continue;

@@ -20,6 +20,27 @@ static void cheap_masks_are_made_again(void **state) {
   lab_close(&l);
 }
 
+/* A kernel that reads a value in two nodes loads it once. Here that costs what another kernel saves, whichever comes first. */
+static void a_kernel_counts_once(void **state) {
+  (void)state;
+  for (int swap = 0; swap < 2; swap++) {
+    lab l;
+    lab_open(&l, true);
+    const sn_id a = input(&l, F32(8, 64)), b = input(&l, F32(8, 64)), w = input(&l, F32(64, 64));
+    const sn_id v = BINARY(add, a, b);
+    const sn_id first = sn_build_matmul(&l.b, UNARY(exp, v), w);
+    const sn_id second = sn_build_matmul(&l.b, first, w), third = sn_build_matmul(&l.b, second, w);
+    const sn_id saves = BINARY(add, BINARY(mul, BINARY(mul, swap ? third : second, v), a), b);
+    const sn_id costs = BINARY(add, BINARY(mul, swap ? second : third, v), v);
+    OUTPUTS(&l, saves, costs);
+    const sn_groups groups = cut_graph(&l, true);
+    size_t temps = 0;
+    for (size_t i = 0; i < groups.n_values; i++) temps += groups.values[i].kind == SN_VALUE_TEMP;
+    assert_int_equal(temps, 3); /* exp, first, second; not v */
+    lab_close(&l);
+  }
+}
+
 static void costly_values_are_stored(void **state) {
   (void)state;
   lab l;
@@ -73,6 +94,7 @@ static void maps_that_share_a_number_stay_apart(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(cheap_masks_are_made_again),
+      cmocka_unit_test(a_kernel_counts_once),
       cmocka_unit_test(costly_values_are_stored),
       cmocka_unit_test(casts_are_made_by_their_readers),
       cmocka_unit_test(maps_that_share_a_number_stay_apart),
