@@ -48,30 +48,32 @@ static sn_id swap_first(sn_build *b, sn_id x) {
 
 /* ---- which carries have the axis ------------------------------------------------------------- */
 
-/* Sets *yes: whether an output of a region depends on mapped arguments. */
-static sn_status reaches(const site *s, int region, size_t output, bool *yes) {
+/* Marks the nodes of a region that depend on mapped arguments. */
+static sn_status mark_mapped(const site *s, int region, uint8_t **marks) {
   const sn_graph *g = s->c.regions[region];
-  uint8_t *marks;
-  SN_TRY(sn_arena_alloc(s->b->arena, g->n_nodes, 1, (void **)&marks));
-  sn_region_flow(g, s->mapped, false, marks);
-  *yes = marks[g->outputs[output]];
+  SN_TRY(sn_arena_alloc(s->b->arena, g->n_nodes, 1, (void **)marks));
+  sn_region_flow(g, s->mapped, false, *marks);
   return SN_OK;
 }
 
 /* Sets mapped and test_mapped: repeats until no further carry gets the axis. */
 static sn_status find_mapped(site *s) {
+  const sn_graph *body = s->c.regions[0];
+  uint8_t *marks;
   SN_TRY(sn_arena_alloc(s->b->arena, s->n, 1, (void **)&s->mapped));
   for (size_t k = 0; k < arguments_of(s); k++)
     s->mapped[k] = s->batch[k + sn_control_first(s->c.op)] != SN_NONE;
   for (bool found = true; found;) {
     found = false;
-    if (s->c.op == SN_OP_while_loop && !s->test_mapped) SN_TRY(reaches(s, 1, 0, &s->test_mapped));
+    if (s->c.op == SN_OP_while_loop) {
+      SN_TRY(mark_mapped(s, 1, &marks));
+      s->test_mapped = marks[s->c.regions[1]->outputs[0]];
+    }
+    SN_TRY(mark_mapped(s, 0, &marks));
     for (size_t k = 0; k < s->c.n_carries; k++) {
-      bool now = s->test_mapped;
-      if (s->mapped[k]) continue;
-      if (!now) SN_TRY(reaches(s, 0, k, &now));
-      s->mapped[k] = now;
-      found = found || now;
+      if (s->mapped[k] || !(s->test_mapped || marks[body->outputs[k]])) continue;
+      s->mapped[k] = 1;
+      found = true;
     }
   }
   return SN_OK;

@@ -62,6 +62,7 @@ static void stream_regions(sn_stream *s, sn_graph *g, int depth) {
   enum { REGION = 6 * sizeof(uint64_t) };
   sn_stream_array(s, &g->n_regions, REGION, (void **)&g->regions, sizeof *g->regions);
   sn_stream_expect(s, !g->n_regions || depth < SN_MAX_NESTING, "regions nest too deep");
+  if (s->reads) g->cap_regions = g->n_regions;
   for (size_t i = 0; i < g->n_regions && sn_stream_is_well(s); i++) {
     if (s->reads) {
       s->status = sn_arena_alloc(s->arena, 1, sizeof *g->regions[i], (void **)&g->regions[i]);
@@ -283,7 +284,7 @@ static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   out->n_outputs = read->n_outputs;
   out->n_arguments = read->n_arguments;
   out->regions = read->regions;
-  out->n_regions = read->n_regions;
+  out->n_regions = out->cap_regions = read->n_regions;
   return SN_OK;
 }
 
