@@ -21,9 +21,9 @@
  *
  * Errors     A function reports an error by the sn_status that it returns or, if it returns a
  *            pointer, by NULL. The first error since sn_error_clear stays readable: sn_error_status
- *            and sn_error_message. A function that is given a NULL tensor returns NULL and keeps
- *            that first error, so a chain of calls is checked once, at its end. After an error all
- *            objects that existed before are intact and usable.
+ *            and sn_error_message. A function that is given a NULL tensor or program fails, too, and
+ *            keeps that first error, so a chain of calls is checked once, at its end. After an error
+ *            all objects that existed before are intact and usable.
  *
  * Threads    A context and its tensors belong to one thread at a time.
  *
@@ -96,9 +96,9 @@ typedef struct sn_allocator {
 
 /* What each process receives from an exchange. */
 typedef enum sn_exchange_kind {
-  SN_EXCHANGE_ALL_REDUCE,     /* the sum over all processes of what they give */
+  SN_EXCHANGE_ALL_REDUCE, /* the sum over all processes of what they give */
   SN_EXCHANGE_REDUCE_SCATTER, /* a part of that sum: it is cut into one equal part per process, and process r gets part r */
-  SN_EXCHANGE_ALL_GATHER      /* what all processes give, in the order of their ranks */
+  SN_EXCHANGE_ALL_GATHER /* what all processes give, in the order of their ranks */
 } sn_exchange_kind;
 
 /* One exchange with the other processes during a run. */
@@ -126,15 +126,17 @@ typedef struct sn_processes {
 } sn_processes;
 
 typedef struct sn_options {
-  const sn_allocator *allocator; /* NULL: aligned_alloc and free; small freed blocks are kept for reuse */
-  int threads;                   /* workers of the pool, caller included; 0: one per core */
-  size_t memory_limit_bytes;     /* 0: none */
-  bool deterministic;            /* no fused multiply-adds: the same bits natively and in WebAssembly */
-  bool no_jit;                   /* WebAssembly: make no code at run time; the results are the same */
-  bool relaxed_simd;             /* WebAssembly: the engine has relaxed SIMD */
+  const sn_allocator
+      *allocator; /* NULL: aligned_alloc and free; small freed blocks are kept for reuse */
+  int threads;    /* workers of the pool, caller included; 0: one per core */
+  size_t memory_limit_bytes; /* 0: none */
+  bool deterministic;        /* no fused multiply-adds: the same bits natively and in WebAssembly */
+  bool no_jit;               /* WebAssembly: make no code at run time; the results are the same */
+  bool relaxed_simd;         /* WebAssembly: the engine has relaxed SIMD */
   /* Natively: the instruction set to use, such as "avx2" or "generic"; the machine must have it. NULL: the best one. */
   const char *isa;
-  const sn_processes *processes; /* natively: the processes that run the steps of sn_step_load; NULL: only this one */
+  const sn_processes *
+      processes; /* natively: the processes that run the steps of sn_step_load; NULL: only this one */
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
@@ -253,6 +255,7 @@ SN_API sn_status sn_scope_begin(sn_context *ctx);
 SN_API void sn_scope_end(sn_context *ctx);
 SN_API sn_tensor *sn_keep(sn_tensor *t);
 
+/* Of NULL: no dtype, rank -1, no sizes, 0 elements. */
 SN_API sn_dtype sn_dtype_of(const sn_tensor *t);
 SN_API int sn_rank(const sn_tensor *t);
 SN_API const int64_t *sn_dims(const sn_tensor *t); /* sn_rank(t) sizes, valid while t lives */
@@ -310,7 +313,8 @@ typedef struct sn_window_options {
   /* Of a transposed convolution: elements to add at the end of the result, 0 .. max(stride,
    * dilation) - 1. It chooses one of the sizes that the convolution maps to that of x. NULL: 0. */
   const int64_t *output_padding;
-  bool ceil;          /* of a pool: also a last window that extends beyond x, unless it begins behind the end of x */
+  bool
+      ceil; /* of a pool: also a last window that extends beyond x, unless it begins behind the end of x */
   bool count_padding; /* of a mean pool: padding counts as zeros */
 } sn_window_options;
 
@@ -537,7 +541,8 @@ typedef struct sn_step_info {
   size_t n_others;             /* number of results before the loss */
   const sn_step_input *inputs; /* n_state + n_rates + n_batch of them */
   sn_dtype precision;          /* of products: SN_F32, SN_F16 or SN_BF16 */
-  bool deterministic;          /* of the context that saved it; in a context with the same setting the bits are the same */
+  bool
+      deterministic; /* of the context that saved it; in a context with the same setting the bits are the same */
 } sn_step_info;
 
 typedef struct sn_step_parts {
@@ -583,8 +588,8 @@ SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char *
 /* The program as standalone C11: one function per kernel, and
  *   void name(const float *a0, ..., float *out0, ...)
  * which calls them. Captured tensors are arguments behind the inputs, in the order of
- * sn_program_captured; a comment says what each is. *out belongs to the program and is valid until the
- * next call of this function or of sn_program_wat. [-, m] */
+ * sn_program_captured; a comment says what each is. name is an identifier of C. *out belongs to the
+ * program and is valid until the next call of this function or of sn_program_wat. [-, m a] */
 SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* What the program computes, as one JSON text with as little lowering as possible: each node is an op of docs/ops.md, before
@@ -604,9 +609,9 @@ typedef struct sn_kernel_profile {
   const char *name;   /* e.g. "matmul+add+relu" */
   const char *kind;   /* "map", "scalar", "reduce", "row", "contraction", "ready" */
   const char *engine; /* of the last call: "vm", "jit", "cc", "ready" */
-  double ms;          /* summed over calls: of each, from the first worker's start to the last one's end */
-  double flops;       /* summed over calls */
-  double bytes;       /* summed over calls */
+  double ms; /* summed over calls: of each, from the first worker's start to the last one's end */
+  double flops; /* summed over calls */
+  double bytes; /* summed over calls */
   uint32_t calls;
   uint32_t threads; /* most workers that took part in a call */
 } sn_kernel_profile;

@@ -234,11 +234,11 @@ sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-sn_dtype sn_dtype_of(const sn_tensor *t) { return t->type.dtype; }
-int sn_rank(const sn_tensor *t) { return t->type.rank; }
-const int64_t *sn_dims(const sn_tensor *t) { return t->type.dims; }
-int64_t sn_size(const sn_tensor *t) { return sn_type_size(&t->type); }
-size_t sn_size_bytes(const sn_tensor *t) { return sn_type_bytes(&t->type); }
+sn_dtype sn_dtype_of(const sn_tensor *t) { return t ? t->type.dtype : (sn_dtype)-1; }
+int sn_rank(const sn_tensor *t) { return t ? t->type.rank : -1; }
+const int64_t *sn_dims(const sn_tensor *t) { return t ? t->type.dims : NULL; }
+int64_t sn_size(const sn_tensor *t) { return t ? sn_type_size(&t->type) : 0; }
+size_t sn_size_bytes(const sn_tensor *t) { return t ? sn_type_bytes(&t->type) : 0; }
 
 /* ---- values out ------------------------------------------------------------------------------ */
 

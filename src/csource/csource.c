@@ -138,7 +138,8 @@ static void add_temporaries(const source *s) {
     const sn_value *value = &s->groups->values[v];
     char shape[SN_SHAPE_TEXT];
     if (value->kind == SN_VALUE_ARGUMENT || s->output[v] != SN_NONE) continue;
-    if (sn_op_is_control(s->groups->graph->nodes[value->node].op)) continue; /* declares its own buffers */
+    if (sn_op_is_control(s->groups->graph->nodes[value->node].op))
+      continue; /* declares its own buffers */
     const int64_t size = sn_type_size(&value->type);
     sn_text_add(s->t, "  static %s b%u[%lld]; /* %s */\n", sn_c_type(value->type.dtype), v,
                 (long long)(size ? size : 1), sn_shape_text(&value->type, shape));
@@ -233,8 +234,23 @@ static sn_status add_functions(functions *f, const sn_program_code *program, sou
   return f->text.status;
 }
 
+/* Whether a function of C can be called so. */
+static bool is_name(const char *name) {
+  static const char keywords[] =
+      " auto break case char const continue default do double else enum extern float for goto if "
+      "inline int long register restrict return short signed sizeof static struct switch typedef "
+      "union unsigned void volatile while main ";
+  const size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+  if (!n || name[n] || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (const char *at = strstr(keywords, name); at; at = strstr(at + 1, name))
+    if (at[-1] == ' ' && at[n] == ' ') return false;
+  return true;
+}
+
 sn_status sn_c_source(const sn_program_code *program, size_t n_inputs, const char *name,
                       sn_arena *arena, const char **out) {
+  SN_FAIL_IF(arena->env, !name || !is_name(name), SN_ERR_ARGUMENT, "cSource",
+             "'%s' cannot name a function", name ? name : "");
   functions f = {.text = sn_text_in(arena)};
   sn_text all = sn_text_in(arena), typed = all;
   source s;

@@ -159,6 +159,7 @@ sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_in
                           const sn_program_options *options, sn_program **out) {
   sn_program *p = NULL; /* always set unless an error is returned, which not every compiler sees */
   bool done;
+  *out = NULL;
   SN_TRY(sn_program_begin_compile(ctx, inputs, n_inputs, outputs, n_outputs, options, &p));
   const sn_status status = sn_program_continue_compile(p, INFINITY, &done);
   if (status)
@@ -329,6 +330,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
 
 static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
                      uint32_t *ticket) {
+  if (!p) return SN_ERR_ARGUMENT;
   SN_TRY(sn_context_check_tensors(p->ctx, inputs, p->n_inputs, "program: argument"));
   sn_arena arena;
   sn_arena_init(&arena, &p->ctx->env);
@@ -361,6 +363,8 @@ sn_status sn_program_run_async(sn_program *p, sn_tensor *const *inputs, sn_tenso
 }
 
 void sn_program_describe(const sn_program *p, sn_program_info *out) {
+  *out = (sn_program_info){0};
+  if (!p) return;
   const sn_program_code *program = p->compiled->exe->program;
   *out = (sn_program_info){.nodes = program->graph.n_nodes,
                            .kernels = program->n_steps,
@@ -373,6 +377,7 @@ void sn_program_describe(const sn_program *p, sn_program_info *out) {
 }
 
 const char *sn_program_text(const sn_program *p, const char *stage) {
+  if (!p) return NULL;
   const sn_program_code *program = p->compiled->exe->program;
   for (size_t i = 0; i < program->n_texts; i++)
     if (!strcmp(program->texts[i].stage, stage)) return program->texts[i].text;
@@ -380,12 +385,13 @@ const char *sn_program_text(const sn_program *p, const char *stage) {
 }
 
 const char *sn_program_inspection(const sn_program *p) {
-  return p->compiled->exe->program->inspection;
+  return p ? p->compiled->exe->program->inspection : NULL;
 }
 
 sn_status sn_program_tuning(sn_program *p, const char **out) {
-  const sn_kept_tuning *kept = p->asks_tuning ? sn_tuned_find(p->ctx, p->compiled) : NULL;
   *out = NULL;
+  if (!p) return SN_ERR_ARGUMENT;
+  const sn_kept_tuning *kept = p->asks_tuning ? sn_tuned_find(p->ctx, p->compiled) : NULL;
   if (!p->tuner && !kept) return SN_OK;
   sn_text text = sn_text_in(sn_program_listing(p));
   if (p->tuner)
@@ -403,6 +409,7 @@ sn_arena *sn_program_listing(sn_program *p) {
 }
 
 sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
+  if (!p) return SN_ERR_ARGUMENT;
   sn_context *ctx = p->ctx;
   const sn_executable *exe = p->compiled->exe;
   if (kernel >= exe->program->n_steps)
@@ -430,6 +437,7 @@ static sn_status write_whole(sn_program *p, const char *name, const char **out) 
 }
 
 sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
+  if (!p) return SN_ERR_ARGUMENT;
   return sn_context_report(p->ctx, p->prelude ? write_whole(p, name, out)
                                               : write_c(p, p->compiled->exe, name, out));
 }
@@ -444,12 +452,15 @@ static sn_status write_graph(sn_program *p, const char **out) {
 }
 
 sn_status sn_program_graph(sn_program *p, const char **out) {
+  if (!p) return SN_ERR_ARGUMENT;
   return sn_context_report(p->ctx, write_graph(p, out));
 }
 
 sn_tensor *sn_program_captured(const sn_program *p, size_t number) {
-  const size_t made = p->prelude ? p->prelude->n_outputs : 0; /* the prelude's results, which are last */
+  if (!p) return NULL;
+  const size_t made =
+      p->prelude ? p->prelude->n_outputs : 0; /* the prelude's results, which are last */
   return number < p->n_captured - made ? p->captured[number] : NULL;
 }
 
-sn_program *sn_program_prelude(const sn_program *p) { return p->prelude; }
+sn_program *sn_program_prelude(const sn_program *p) { return p ? p->prelude : NULL; }

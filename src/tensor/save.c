@@ -30,6 +30,7 @@ static sn_status collect(const sn_program *p, const char *note, sn_arena *arena,
 
 sn_status sn_program_write(sn_program *p, const char *note, const sn_saved_step *step,
                            const void **bytes, size_t *size) {
+  if (!p) return SN_ERR_ARGUMENT;
   sn_arena *arena = sn_program_listing(p);
   sn_saved saved;
   sn_env *env = &p->ctx->env;
@@ -52,7 +53,7 @@ sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, s
   return sn_program_write(p, note, NULL, bytes, size);
 }
 
-const char *sn_program_note(const sn_program *p) { return p->note; }
+const char *sn_program_note(const sn_program *p) { return p ? p->note : NULL; }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 

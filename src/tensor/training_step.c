@@ -43,6 +43,7 @@ static sn_status find_values(sn_program *p, const sn_step_parts *parts, size_t n
 
 sn_status sn_step_save(sn_program *p, const sn_step_parts *parts, const char *note,
                        const void **bytes, size_t *size) {
+  if (!p) return SN_ERR_ARGUMENT;
   sn_context *ctx = p->ctx;
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
@@ -107,7 +108,7 @@ sn_status sn_step_load(sn_context *ctx, const void *bytes, size_t size, sn_progr
 }
 
 const sn_step_info *sn_step_describe(const sn_program *p) {
-  return p->step ? &p->step->info : NULL;
+  return p && p->step ? &p->step->info : NULL;
 }
 
 const void *sn_step_value(const sn_program *p, size_t i) {
@@ -125,6 +126,7 @@ static sn_status copy_values(sn_program *p, size_t n, sn_tensor **out) {
 }
 
 sn_status sn_step_init(sn_program *p, sn_tensor **out) {
+  if (!p) return SN_ERR_ARGUMENT;
   const size_t n = p->step ? p->step->info.n_state + p->step->info.n_rates : 0;
   memset(out, 0, n * sizeof *out);
   const sn_status status = copy_values(p, n, out);

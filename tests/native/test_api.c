@@ -244,7 +244,8 @@ static void two_contexts_do_not_mix(void **state) {
   sn_tensor *q = sn_placeholder(other.ctx, SN_F32, DIMS(2)), *double_p = sn_add(p, p);
   sn_program *program = NULL;
   REFUSED(sn_add(a, b), SN_ERR_ARGUMENT, "add: inputs of two contexts, or on two devices");
-  REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_ARGUMENT, "where: inputs of two contexts, or on two devices");
+  REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_ARGUMENT,
+          "where: inputs of two contexts, or on two devices");
   REFUSED(sn_matmul(m, b), SN_ERR_ARGUMENT, "matmul: inputs of two contexts, or on two devices");
   REFUSED(sn_outer(a, b), SN_ERR_ARGUMENT, "outer: inputs of two contexts, or on two devices");
   REFUSED(sn_concat((sn_tensor *[]){a, b}, 2, 0), SN_ERR_ARGUMENT,
@@ -252,18 +253,23 @@ static void two_contexts_do_not_mix(void **state) {
   REFUSED(sn_softmax_cross_entropy(a, b, SN_DEFAULT), SN_ERR_ARGUMENT,
           "softmaxCrossEntropy: inputs of two contexts, or on two devices");
   assert_int_equal(sn_eval((sn_tensor *[]){sn_neg(a), lazy}, 2), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "eval: tensor 1 is of another context, or on another device");
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "eval: tensor 1 is of another context, or on another device");
   sn_tensor *y = sn_sum(a, SN_ALL_AXES, false);
   assert_int_equal(sn_gradients(y, &b, 1, &g), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "grad: argument 0 is of another context, or on another device");
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "grad: argument 0 is of another context, or on another device");
   assert_int_equal(sn_compile(f.ctx, &q, 1, &q, 1, NULL, &program), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: input 0 is of another context, or on another device");
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "compile: input 0 is of another context, or on another device");
   assert_int_equal(sn_compile(f.ctx, &p, 1, &lazy, 1, NULL, &program), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: output 0 is of another context, or on another device");
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "compile: output 0 is of another context, or on another device");
   assert_null(program);
   assert_int_equal(sn_compile(f.ctx, &p, 1, &double_p, 1, NULL, &program), SN_OK);
   assert_int_equal(sn_program_run(program, &b, &out), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "program: argument 0 is of another context, or on another device");
+  expect_error(f.ctx, SN_ERR_ARGUMENT,
+               "program: argument 0 is of another context, or on another device");
   sn_program_release(program);
   assert_int_equal(sn_error_status(other.ctx), SN_OK);
   release_all((sn_tensor *[]){b, lazy, q}, 3);
@@ -319,6 +325,42 @@ static void null_keeps_the_first_error(void **state) {
   sn_program_release(program);
   sn_program_release(NULL);
   sn_context_destroy(NULL);
+}
+
+static void null_can_be_asked(void **state) {
+  (void)state;
+  sn_tensor *a = ramp(f.ctx, DIMS(2), 1), *out;
+  const char *text;
+  const void *bytes;
+  size_t size;
+  uint32_t ticket;
+  sn_program *program = (sn_program *)&size; /* a failed compile sets it */
+  sn_program_info info;
+  assert_int_equal(sn_dtype_bytes(sn_dtype_of(NULL)), 0);
+  assert_int_equal(sn_rank(NULL), -1);
+  assert_null(sn_dims(NULL));
+  assert_int_equal(sn_size(NULL), 0);
+  assert_int_equal(sn_size_bytes(NULL), 0);
+  assert_int_equal(sn_compile(f.ctx, &a, 1, &a, 1, NULL, &program), SN_ERR_ARGUMENT);
+  assert_null(program);
+  assert_int_equal(sn_program_run(program, &a, &out), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_run_async(program, &a, &out, &ticket), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_tuning(program, &text), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_wat(program, 0, &text), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_c_source(program, "f", &text), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_graph(program, &text), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_program_save(program, NULL, &bytes, &size), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_step_save(program, &(sn_step_parts){0}, NULL, &bytes, &size),
+                   SN_ERR_ARGUMENT);
+  assert_int_equal(sn_step_init(program, &out), SN_ERR_ARGUMENT);
+  sn_program_describe(program, &info);
+  assert_int_equal(info.kernels, 0);
+  assert_null(sn_program_prelude(program));
+  assert_null(sn_program_note(program));
+  assert_null(sn_program_text(program, "trace"));
+  assert_null(sn_program_inspection(program));
+  assert_null(sn_program_captured(program, 0));
+  assert_null(sn_step_describe(program));
 }
 
 static void the_second_error_has_its_own_status(void **state) {
@@ -575,6 +617,7 @@ int main(void) {
       TEST(vjp_errors),
       TEST(two_contexts_do_not_mix),
       TEST(null_keeps_the_first_error),
+      TEST(null_can_be_asked),
       TEST(the_second_error_has_its_own_status),
       TEST(placeholders_have_no_value),
       TEST(reading_too_little),

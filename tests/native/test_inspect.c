@@ -111,6 +111,12 @@ static void code_is_listed_on_demand(void **state) {
   assert_int_equal(sn_program_c_source(program, "twice", &text), SN_OK);
   expect_in(text, "void twice(const float *a0, float *out0) {");
   expect_in(text, "float v1 = v0 + v0;");
+  static const char *const wrong[] = {"", "2x", "a b", "f(void);", "\xc3\xa9", "int", "main"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(sn_program_c_source(program, wrong[i], &text), SN_ERR_ARGUMENT);
+    sn_error_clear(f.ctx);
+  }
+  assert_int_equal(sn_program_c_source(program, "int_", &text), SN_OK);
   sn_program_release(program);
 }
 
