@@ -25,7 +25,9 @@ static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool r
   return SN_OK;
 }
 
-static bool has_kernels(sn_isa_id isa) {
+/* Whether a machine with the instruction set `best` also has this one. x86-64 without AVX has no micro-kernels of its own. */
+static bool has_isa(sn_isa_id best, sn_isa_id isa) {
+  if (isa == best || (isa == SN_ISA_SSE2 && best <= SN_ISA_AVX512)) return true;
   for (size_t i = 0; i < sn_gemm_ukr_count; i++)
     if (sn_gemm_ukrs[i].isa == isa) return true;
   return false;
@@ -33,23 +35,21 @@ static bool has_kernels(sn_isa_id isa) {
 
 /* The instruction set of this name, which the machine must have; NULL: the best one. */
 static sn_status isa_of(sn_env *env, const char *name, sn_isa_id *out) {
-  *out = sn_isa_detect();
+  const sn_isa_id best = *out = sn_isa_detect();
   if (!name) return SN_OK;
-  for (sn_isa_id isa = SN_ISA_GENERIC; isa <= *out; isa++)
-    if (has_kernels(isa) && !strcmp(sn_isa_name(isa), name)) {
+  for (sn_isa_id isa = SN_ISA_GENERIC; isa <= best; isa++)
+    if (has_isa(best, isa) && !strcmp(sn_isa_name(isa), name)) {
       *out = isa;
       return SN_OK;
     }
-  return SN_FAIL(env, SN_ERR_ARGUMENT, "context", "this machine has no instruction set %s, but %s", name,
-                 sn_isa_name(*out));
+  return SN_FAIL(env, SN_ERR_ARGUMENT, "context", "this machine has no instruction set %s, but %s",
+                 name, sn_isa_name(*out));
 }
 
 sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int threads,
                          const char *isa, bool relaxed_simd) {
   const int wanted = threads > 0 ? threads : sn_pool_cores();
-  *device = (sn_device){.backend = &sn_cpu_backend,
-                        .env = env,
-                        .machine = {.target = target}};
+  *device = (sn_device){.backend = &sn_cpu_backend, .env = env, .machine = {.target = target}};
   SN_TRY(isa_of(env, isa, &device->machine.isa));
   SN_TRY(make_micro_kernels(device, target, relaxed_simd));
   if (sn_code_backend.open_code) SN_TRY(sn_code_backend.open_code(device));

@@ -18,7 +18,8 @@ enum { ROWS = 24, IN = 40, WIDTH = 32, VALUES = IN * WIDTH + WIDTH };
 /* w, b, x -> w, b, loss; the first two in the memory of the old ones */
 static sn_program *step_with(sn_context *ctx, bool tune, bool record) {
   assert_int_equal(sn_scope_begin(ctx), SN_OK);
-  sn_tensor *in[] = {sn_placeholder(ctx, SN_F32, DIMS(IN, WIDTH)), sn_placeholder(ctx, SN_F32, DIMS(WIDTH)),
+  sn_tensor *in[] = {sn_placeholder(ctx, SN_F32, DIMS(IN, WIDTH)),
+                     sn_placeholder(ctx, SN_F32, DIMS(WIDTH)),
                      sn_placeholder(ctx, SN_F32, DIMS(ROWS, IN))};
   sn_tensor *p[] = {sn_variable(in[0]), sn_variable(in[1])}, *grads[2], *out[3];
   sn_tensor *y = sn_tanh(sn_add(sn_matmul(in[2], p[0]), p[1]));
@@ -279,7 +280,8 @@ static void damaged_texts_are_refused(void **state) {
       {"sinter tuned 1\nsse2 2 17 3 5 0\nsse2 2 17 3\n", "tuned: line 3 of the text is damaged"},
       {"sinter tuned 1\nsse2 2 4294967296 3 5 0\n", "tuned: line 2 of the text is damaged"},
       {"sinter tuned 1\nsse2 2 -1 3 5 0\n", "tuned: line 2 of the text is damaged"},
-      {"sinter tuned 1\nsse2 2 17 3 5 99999999999999999999999\n", "tuned: line 2 of the text is damaged"},
+      {"sinter tuned 1\nsse2 2 17 3 5 99999999999999999999999\n",
+       "tuned: line 2 of the text is damaged"},
       {"sinter tuned 1\n\n", "tuned: line 2 of the text is damaged"},
   };
   fixture f;
@@ -289,7 +291,8 @@ static void damaged_texts_are_refused(void **state) {
     expect_error(f.ctx, SN_ERR_ARGUMENT, bad[i].message);
   }
   assert_string_equal(text_of(f.ctx), "sinter tuned 1\nsse2 2 17 3 5 0\n"); /* before the damage */
-  const char *later = "sinter tuned 1\nrisc9 2 1 3 5 0 lanes*4\nsse2 2 18 3 5 0 lanes*7 new*2 lanes*4\n";
+  const char *later =
+      "sinter tuned 1\nrisc9 2 1 3 5 0 lanes*4\nsse2 2 18 3 5 0 lanes*7 new*2 lanes*4\n";
   assert_int_equal(sn_use_tuned(f.ctx, later), SN_OK); /* of other machines and versions */
   assert_string_equal(text_of(f.ctx), "sinter tuned 1\nsse2 2 17 3 5 0\nsse2 2 18 3 5 0 lanes*4\n");
   fixture_close(&f);
@@ -303,12 +306,14 @@ static void an_instruction_set_can_be_forced(void **state) {
   fixture_open(&best, (sn_options){.threads = 1});
   const char *isa = sn_isa(best.ctx);
   sn_context *ctx = NULL;
-  assert_int_equal(sn_context_create(&(sn_options){.threads = 1, .isa = "vax"}, &ctx), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_context_create(&(sn_options){.threads = 1, .isa = "vax"}, &ctx),
+                   SN_ERR_ARGUMENT);
   assert_null(ctx);
   for (int i = SN_ISA_GENERIC; i <= SN_ISA_NEON; i++) {
     const char *name = sn_isa_name((sn_isa_id)i);
     const sn_status status = sn_context_create(&(sn_options){.threads = 1, .isa = name}, &ctx);
     assert_true(status == SN_OK || (status == SN_ERR_ARGUMENT && strcmp(name, isa)));
+    if (i == SN_ISA_SSE2 && !strncmp(isa, "avx", 3)) assert_int_equal(status, SN_OK);
     if (status) continue;
     assert_string_equal(sn_isa(ctx), name);
     sn_context_destroy(ctx);
