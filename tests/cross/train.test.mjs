@@ -1,8 +1,9 @@
 // sinter-train reaches the bits that Node reaches on the same data, key and steps; its checkpoints survive whatever ends it;
 // what is wrong with its files has an exit code and a line that says so.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -292,6 +293,25 @@ test('wrong arguments and files have exit codes, and a line that says what', asy
     assert.match(stderr, message);
   }
   assert.equal(train(['--help']).status, 0);
+});
+
+test('losses and parameters go through a pipe, which stays one', async () => {
+  const { model, args } = exported('mlp');
+  const here = await trainHere(model, 3);
+  const pipe = file('pipe');
+  execFileSync('mkfifo', [pipe]);
+  const read = async (option) => {
+    const reader = spawn('cat', [pipe]);
+    const pieces = [];
+    reader.stdout.on('data', (piece) => pieces.push(piece));
+    const { status, stderr } = spawnSync('timeout', ['20', TOOL, ...args.slice(0, -1), '3', option, pipe].map(String), { encoding: 'utf8' });
+    if (status !== 0) reader.kill();
+    await once(reader, 'close');
+    assert.deepEqual([status, statSync(pipe).isFIFO()], [0, true], stderr);
+    return Buffer.concat(pieces);
+  };
+  assert.deepEqual((await read('--losses')).toString().split('\n').map((line) => Math.fround(line.split(',')[1])).slice(1, -1), here.losses);
+  assert.deepEqual(await read('--out'), here.params);
 });
 
 test('labels of int64 are read as int32, unless one is too large', async () => {

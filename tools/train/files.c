@@ -18,7 +18,7 @@ bool file_map(const char *path, file_view *out) {
   if (file < 0) return false;
   bool done = !fstat(file, &info);
   if (done && !S_ISREG(info.st_mode)) {
-    errno = EINVAL;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
     done = false;
   }
   *out = (file_view){.bytes = (const uint8_t *)"", .size = 0};
@@ -62,7 +62,25 @@ static bool sync_folder(const char *path) {
   return done;
 }
 
+bool file_is_device(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+/* A device keeps its name: a file in its place would be /dev/null for all. */
+static void file_write(const char *path, const file_view *pieces, size_t count) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  bool done = file >= 0;
+  for (size_t i = 0; done && i < count; i++) done = write_all(file, pieces[i]);
+  if (file >= 0) done = !close(file) && done;
+  if (!done) stop(EXIT_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+}
+
 void file_replace(const char *path, const file_view *pieces, size_t count) {
+  if (file_is_device(path)) {
+    file_write(path, pieces, count);
+    return;
+  }
   char *beside = allocate(strlen(path) + sizeof ".tmp", 1);
   strcat(strcpy(beside, path), ".tmp");
   const int file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

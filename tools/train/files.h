@@ -15,7 +15,11 @@ typedef struct file_view {
 bool file_map(const char *path, file_view *out);
 void file_unmap(file_view view);
 
-/* Writes the pieces into a file beside path, waits until they are on the disk, and gives that its name. */
+/* Whether there is something at path that is neither a file nor a folder: a pipe, a terminal, /dev/null. */
+bool file_is_device(const char *path);
+
+/* Writes the pieces into a file beside path, waits until they are on the disk, and gives that its name. A device is written
+ * in its place. */
 void file_replace(const char *path, const file_view *pieces, size_t count);
 
 /* xxHash32 (Y. Collet, https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "stop.h"
 
 static const char head[] = "step,loss\n";
@@ -32,12 +33,13 @@ static long end_of_rows(FILE *file, uint64_t steps) {
 losses losses_open(const char *path, uint64_t steps) {
   losses l = {.path = path};
   if (!path) return l;
-  l.file = fopen(path, steps ? "r+" : "w+");
-  if (!l.file && steps && errno == ENOENT) l.file = fopen(path, "w+");
+  const bool reads = steps && !file_is_device(path);
+  l.file = fopen(path, reads ? "r+" : "w");
+  if (!l.file && reads && errno == ENOENT) l.file = fopen(path, "w+");
   if (!l.file) fail(&l);
-  const long end = end_of_rows(l.file, steps);
+  const long end = reads ? end_of_rows(l.file, steps) : 0;
   if (end < 0) stop(EXIT_INPUT, "%s is no list of losses", path);
-  if (fseek(l.file, end, SEEK_SET) || ftruncate(fileno(l.file), end)) fail(&l);
+  if (reads && (fseek(l.file, end, SEEK_SET) || ftruncate(fileno(l.file), end))) fail(&l);
   if (!end && fputs(head, l.file) < 0) fail(&l);
   return l;
 }
