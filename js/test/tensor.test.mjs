@@ -48,6 +48,11 @@ test('creation functions', () => {
 });
 
 test('ramps have the dtype they are asked for, rounded once', () => {
+  assert.deepEqual(sn.arange(3, { dtype: 'int32' }).dataSync(), Int32Array.of(0, 1, 2)); // options behind any number
+  assert.deepEqual(sn.arange(1, 3, { dtype: 'int32' }).dataSync(), Int32Array.of(1, 2));
+  assert.deepEqual(sn.linspace(0, 49, { dtype: 'uint8' }).dataSync(), Uint8Array.from({ length: 50 }, (_, i) => i));
+  assertThrows(() => sn.arange(3, { type: 'int32' }), sn.SinterError, { message: /arange: there is no option 'type'/ });
+  assertThrows(() => sn.arange(3, { dtype: 'int32' }, 2), sn.SinterError, { message: /arange: stop is an object/ });
   assert.deepEqual(sn.arange(-1, 2, 0.75, { dtype: 'int32' }).dataSync(), Int32Array.of(-1, 0, 0, 1));
   assert.deepEqual(sn.arange(0.5, 3, 1, { dtype: 'uint8' }).dataSync(), Uint8Array.of(0, 1, 2));
   assert.deepEqual(sn.linspace(0, 10, 4, { dtype: 'int8' }).dataSync(), Int8Array.of(0, 3, 6, 10));

@@ -57,11 +57,12 @@ const RESULTS = { tensor: 'Tensor', tensors: 'Tensor[]', rows: 'Rows' };
 const resultOf = (fn) => (fn.results ? `{ ${fn.results.map((name) => `${name}: Tensor`).join('; ')} }` : RESULTS[fn.result] ?? fn.result);
 
 /** The parameters of a function as users call it; for a method without the tensor that it belongs to. */
-const parameters = (fn, { method = false, defaults = true } = {}) => {
+const parameters = (fn, { method = false, defaults = true, early = false } = {}) => {
   const args = (method ? fn.args.slice(1) : fn.args).map((arg) => {
-    if (arg.kind.name === 'rest') return `...${arg.name}: ${arg.kind.ts}`;
-    if (arg.value !== undefined) return defaults ? `${arg.name}: ${arg.kind.ts} = ${arg.value}` : `${arg.name}?: ${arg.kind.ts}`;
-    return `${arg.name}${arg.optional ? '?' : ''}: ${arg.kind.ts}${isNullable(arg) ? ' | null' : ''}`;
+    const type = `${arg.kind.ts}${early && arg.optional ? ` | ${fn.options.name}` : ''}`;
+    if (arg.kind.name === 'rest') return `...${arg.name}: ${type}`;
+    if (arg.value !== undefined) return defaults ? `${arg.name}: ${type} = ${arg.value}` : `${arg.name}?: ${type}`;
+    return `${arg.name}${arg.optional ? '?' : ''}: ${type}${isNullable(arg) ? ' | null' : ''}`;
   });
   const needed = fn.options?.list.some((option) => !option.optional && option.value === undefined);
   const axis = fn.takesAxis ? ` | ${fn.options.list[0].kind.name === 'axes' ? 'Axes' : 'number'}` : '';
@@ -73,6 +74,28 @@ const parameters = (fn, { method = false, defaults = true } = {}) => {
 
 const names = (fn) => fn.args.map(({ name }) => name);
 
+/** Arguments in whose place the options may stand: arange(3, { dtype }). */
+const mayBeOptions = (fn) => (fn.options && !fn.args.some(({ kind }) => kind.name.startsWith('tensor')) ? fn.args.filter(({ optional }) => optional) : []);
+
+/** The forms of such a function: with the options in the place of each of these arguments, then with all arguments. */
+const overloads = (fn, name) => {
+  const early = mayBeOptions(fn).map((arg) => ({ ...fn, args: fn.args.slice(0, fn.args.indexOf(arg)).map((each) => ({ ...each, optional: false, value: undefined })) }));
+  return early.length ? [...early, fn].map((form) => `export function ${name}(${parameters(form, { defaults: false })}): ${resultOf(fn)};`) : [];
+};
+
+/** Statements that find the options in the place of an argument. */
+const findsOptions = (fn, name) => mayBeOptions(fn).map((arg) => {
+  const at = fn.args.indexOf(arg);
+  const given = fn.args.map((each, i) => (i < at ? castName(fn, each) : 'undefined'));
+  return `  if (arguments.length === ${at + 1} && isPlainObject(${arg.name})) return ${name}(${[...given, arg.name].join(', ')});`;
+});
+
+/** The name of an argument, as what it is where it is no options. */
+const castName = (fn, arg) => {
+  if (!mayBeOptions(fn).includes(arg)) return arg.name;
+  return `${arg.name} as ${arg.kind.ts}${arg.value === undefined ? ' | undefined' : ''}`;
+};
+
 /** The statement that reads the options, with their defaults. */
 const readsOptions = (fn, op) => {
   if (!fn.options) return [];
@@ -83,7 +106,7 @@ const readsOptions = (fn, op) => {
 
 /** Calls the function in a hand-written file, with the arguments and with the options in one object. */
 const callsFront = (fn, n) => {
-  const given = names(fn);
+  const given = fn.args.map((arg) => castName(fn, arg));
   if (fn.options) given.push(`{ ${fn.options.list.map(({ name }) => name).join(', ')} }`);
   const front = fn.axes ? fn.pattern.replace(/\{.*\}d$/, '') : fn.pattern;
   const spread = fn.args.at(-1)?.kind.name === 'rest' ? given.with(-1, `...${given.at(-1)}`) : given;
@@ -159,7 +182,9 @@ const writeFunction = (fn, op, n, nameOf) => {
   const text = [fn.doc, fn.shape && `Shapes: ${fn.shape}`, fn.dtypes && `Dtypes: ${fn.dtypes}`].filter(Boolean).join(' ');
   return [
     doc(text),
-    `export function ${name}(${parameters(fn)}): ${resultOf(fn)} {`,
+    ...overloads(fn, name),
+    `export function ${name}(${parameters(fn, { early: mayBeOptions(fn).length > 0 })}): ${resultOf(fn)} {`,
+    ...findsOptions(fn, name),
     ...refuse,
     ...lists,
     ...readsOptions(fn, op),
@@ -195,7 +220,7 @@ const TYPES = {
 const HELPERS = {
   apply: ['withList', 'withResults', 'withTensor', 'withTensors'],
   axes: ['axisMask', 'axisNumber', 'axisOptions', 'flatAxis', 'widthWords'],
-  check: ['NOT_GIVEN', 'checkChoice', 'checkInteger', 'checkList', 'checkNumber', 'refuseExtra'],
+  check: ['NOT_GIVEN', 'checkChoice', 'checkInteger', 'checkList', 'checkNumber', 'isPlainObject', 'refuseExtra'],
   dtype: ['dtypeNumber', 'parseDType'],
   options: ['readOptions'],
   'runtime/runtime': ['runtime'],
