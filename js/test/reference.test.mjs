@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import ts from 'typescript';
 import * as sn from '../dist/index.js';
 import { readFunctions } from '../../scripts/lib/function-table.mjs';
+import { docOf } from '../../scripts/lib/write-packages.mjs';
 import { assertClose } from './support.mjs';
 
 await sn.init();
@@ -51,4 +53,11 @@ test('docs/reference tells of every function of the package and of its namespace
   const known = new Set(all.filter(({ name }) => told.has(name)).map(({ value }) => value)); // under one name of several
   assert.ok(['random.key', 'jit', 'sum'].every((name) => told.has(name)));
   assert.deepEqual(all.filter(({ value }) => !known.has(value)).map(({ name }) => name), []);
+});
+
+test('a doc comment is read to its end, or to a tag at the beginning of a line', () => {
+  const source = '/** What a @ b is in Python. Mail\n *  to a @word.\n *\n *      code of @two\n * @internal */\nexport const f = 1;\nconst g = 2;';
+  const [f, g] = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true).statements.map((each) => each.declarationList.declarations[0]);
+  assert.equal(docOf(f), 'What a @ b is in Python. Mail to a @word.\n\n     code of @two');
+  assert.equal(docOf(g), '');
 });

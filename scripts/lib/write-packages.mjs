@@ -51,10 +51,14 @@ const exportsOf = (path) => {
   return found.filter(({ node }) => !node || !tagged(node, 'internal'));
 };
 
-/** The text of a doc comment: each paragraph on one line, code blocks unchanged. */
-const docOf = (node) => {
+/** The text of a doc comment, up to a tag at the beginning of a line: each paragraph on one line, code blocks unchanged.
+ *  Read from the source, because TypeScript takes every word with an @ for a tag. */
+export const docOf = (node) => {
   const holder = ts.isVariableDeclaration(node) ? node.parent.parent : node;
-  const text = ts.getTextOfJSDocComment(ts.getJSDocCommentsAndTags(holder)[0]?.comment) ?? '';
+  const [doc] = ts.getJSDocCommentsAndTags(holder);
+  const lines = (doc?.getText() ?? '').replace(/^\/\*\*|\*\/$/g, '').split('\n').map((line) => line.replace(/^\s*\* ?/, ''));
+  const tag = lines.findIndex((line) => /^\s*@\w/.test(line));
+  const text = lines.slice(0, tag < 0 ? undefined : tag).join('\n');
   return text.split(/\n\s*\n/).map((part) => (/^ {4}/.test(part) ? part : part.replace(/\s*\n\s*/g, ' ').trim())).join('\n\n');
 };
 
