@@ -211,7 +211,7 @@ test('map: sync functions are tidied, async ones keep what they return', () => w
 }));
 
 test('items that fit into no batch are given back', () => withoutLoss(async () => {
-  const made = (sizes) => data.from(sizes.map((n) => sn.ones([n])));
+  const made = (sizes) => data.from(() => sizes.map((n) => sn.ones([n])));
   await assertRejects(collect(made([2, 3, 2]).batch(3)), sn.ShapeError);
   await assertRejects(collect(made([2, 3]).map((x) => ({ [x.shape[0]]: x })).batch(2)), sn.SinterError);
 }));
@@ -271,6 +271,22 @@ test('an iterator can be read once, what is made anew as often as one likes', as
   }).repeat(3);
   for await (const x of anew) assert.equal(x, passes.at(-1));
   assert.deepEqual(passes, [0, 1, 2]);
+});
+
+test('an array lends its tensors: every pass has them', async () => {
+  const blob = new Blob(['x']);
+  const items = [[sn.tensor([1, 2]), { x: sn.tensor(3), blob }], [sn.tensor([4, 5]), { x: sn.tensor(6), blob }]];
+  for (let pass = 0; pass < 2; pass++) {
+    const seen = [];
+    for await (const [a, { x, blob: same }] of data.from(items)) {
+      seen.push([a.toArray(), x.item()]);
+      assert.equal(same, blob);
+      sn.dispose([a, x]);
+    }
+    assert.deepEqual(seen, [[[1, 2], 3], [[4, 5], 6]]);
+  }
+  const set = data.from([sn.tensor([1, 2])]).map((x) => x.sum()).batch(1).repeat(2);
+  assert.deepEqual(await collect(set), [[3], [3]]);
 });
 
 test('without an end', async () => {

@@ -7,7 +7,7 @@
 // it does not hand on.
 
 import { asTensor, type TensorLike } from '../apply.js';
-import { checkFunction, checkInteger, shown } from '../check.js';
+import { checkFunction, checkInteger, isPlainObject, shown } from '../check.js';
 import { evaluateAsync } from '../core.js';
 import { ShapeError, SinterError } from '../errors.js';
 import { argsort, stack, take } from '../functions.gen.js';
@@ -162,6 +162,13 @@ function mapTensors<T>(tree: T, f: (t: Tensor) => Tensor): T {
   return rebuild(shape, tensors.map(f)) as T;
 }
 
+/** The same item with further references to the tensors in its arrays and objects. */
+const lent = (item: unknown): unknown => {
+  if (item instanceof Tensor) return item.to(item.device);
+  if (Array.isArray(item)) return item.map(lent);
+  return isPlainObject(item) ? Object.fromEntries(Object.entries(item).map(([key, each]) => [key, lent(each)])) : item;
+};
+
 const isNumber = (value: unknown): value is number | boolean => typeof value === 'number' || typeof value === 'boolean';
 
 /** Flattens an item, with tensors for its numbers and arrays. */
@@ -263,7 +270,8 @@ export type ItemSource<T> = Iterable<T> | AsyncIterable<T> | ((pass: number) => 
 
 /**
  * A dataset of the items of an iterable, also of an async one: lines of a file, messages of a worker. A function is called
- * for each pass; continuing at a place calls it, and drops the items before. Items belong to whoever takes them.
+ * for each pass; continuing at a place calls it, and drops the items before. Items belong to whoever takes them; those of
+ * an array are lent, so each pass has them.
  */
 export function from<T>(source: ItemSource<T>): Dataset<T> {
   const op = 'data.from';
@@ -280,8 +288,9 @@ export function from<T>(source: ItemSource<T>): Dataset<T> {
     }
     let index = 0;
     for await (const item of items) {
-      if (index++ < from) dispose(item);
-      else yield item;
+      const own = items === source && Array.isArray(items) && tensorsWithin(item).length > 0 ? (lent(item) as T) : item;
+      if (index++ < from) dispose(own);
+      else yield own;
     }
     return undefined;
   }, Array.isArray(source) ? source.length : null);
