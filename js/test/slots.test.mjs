@@ -1,8 +1,9 @@
 // Where bytes come from, and slots: what is found after a crash, a full disk, or half a write is a whole state.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { fork } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, fork } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -44,6 +45,14 @@ test('bytes of every source', async () => {
     assert.deepEqual(new Uint8Array(await io.read(source)), bytes);
   const own = await io.read(bytes);
   assert.equal(own.buffer, bytes.buffer, 'not copied');
+});
+
+test('a pipe is written in its place', async () => {
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const [read] = await Promise.all([readFile(path), io.write(path, Uint8Array.of(1, 2, 3))]);
+  assert.deepEqual([...read], [1, 2, 3]);
+  assert.ok(statSync(path).isFIFO() && !existsSync(`${path}.new`));
 });
 
 test('progress', async () => {

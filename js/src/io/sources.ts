@@ -80,6 +80,9 @@ export async function write(path: string | Global<'URL'>, bytes: Uint8Array | Ar
   const data = asBytes(op, bytes);
   const fresh = path instanceof URL ? new URL(`${path.href}.new`) : `${path}.new`;
   try {
+    const there = await files.stat(path).catch(() => null);
+    // No file may take the place of a pipe or of /dev/null.
+    if (there && !there.isFile()) return await files.writeFile(path, data);
     await writeThrough(files, fresh, data);
     await files.rename(fresh, path);
   } catch (cause) {

@@ -33,6 +33,8 @@ interface NodeModules {
   };
   'node:fs/promises': {
     readFile(path: URL | string): Promise<Uint8Array<ArrayBuffer>>;
+    writeFile(path: URL | string, bytes: Uint8Array): Promise<void>;
+    stat(path: URL | string): Promise<{ isFile(): boolean }>;
     open(path: URL | string, flags: string): Promise<NodeFile>;
     rename(from: URL | string, to: URL | string): Promise<void>;
     rm(path: URL | string, options: object): Promise<void>;
