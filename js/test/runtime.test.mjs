@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { SinterError, ShapeError, errorOfStatus } from '../../build/js/errors.js';
 import { ownMemory, sharedMemory } from '../../build/js/runtime/memory.js';
 import { hasRelaxedSimd, hasSimd } from '../../build/js/runtime/probe.js';
+import { Order } from '../../build/js/webgpu/order.js';
 import { assertThrows } from './support.mjs';
 
 const GIB = (1 << 30) / 65536;
@@ -49,4 +50,16 @@ test('errors are of their classes and have what they are given', () => {
   for (const [status, code] of [[2, 'dtype'], [3, 'memory'], [4, 'argument'], [5, 'unsupported'], [6, 'worker'], [99, 'internal']]) {
     assert.equal(errorOfStatus(status, 'f', 'x').code, code);
   }
+});
+
+test('a command that fails while it waits is reported, and those behind it are executed', async () => {
+  const [reported, done] = [[], []];
+  const order = new Order((error) => reported.push(error.message));
+  order.wait(() => Promise.reject(new Error('first')));
+  order.do(() => { throw new Error('second'); });
+  order.do(() => done.push('third'));
+  await new Promise((resolve) => order.wait(resolve));
+  assert.deepEqual([reported, done], [['first', 'second'], ['third']]);
+  await new Promise((resolve) => { setTimeout(resolve); });
+  assert.equal(order.waits, false);
 });

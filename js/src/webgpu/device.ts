@@ -142,7 +142,7 @@ export class GraphicsDevice implements Device {
 
   imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports {
     const state = this.#state!;
-    const order = new Order();
+    const order = new Order((error) => (state.wrong ||= `a command failed: ${String(error)}`));
     const buffers = new Buffers(state, memory, order);
     const readBack = new ReadBack(state, buffers, order);
     const watch = new Watch(state);

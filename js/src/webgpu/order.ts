@@ -3,6 +3,12 @@
 
 export class Order {
   #last: Promise<void> | null = null;
+  readonly #report: (error: unknown) => void;
+
+  /** report: hears of an error in a command that waited, which does not keep later commands from being executed. */
+  constructor(report: (error: unknown) => void) {
+    this.#report = report;
+  }
 
   /** Whether commands are waiting. */
   get waits(): boolean {
@@ -17,9 +23,9 @@ export class Order {
 
   /** Executes f after all waiting commands. Later commands wait until f ends. */
   wait(f: () => void | Promise<void>): void {
-    const own = (this.#last ?? Promise.resolve()).then(f);
+    const own = (this.#last ?? Promise.resolve()).then(f).catch(this.#report);
     this.#last = own;
-    void own.finally(() => {
+    void own.then(() => {
       if (this.#last === own) this.#last = null;
     });
   }
