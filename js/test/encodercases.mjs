@@ -1,5 +1,6 @@
 // Encoders with random weights, as GGUF files, and their forward pass in plain JavaScript.
 import * as gguf from '../dist/gguf.js';
+import { typesOf } from './llmcases.mjs';
 import { uniforms } from './ggufcases.mjs';
 import { wordPiece } from './tokenizercases.mjs';
 
@@ -52,7 +53,7 @@ const rowsOf = (values, columns) => Array.from({ length: values.length / columns
 
 export const encoderFile = ({ tensors, metadata, facts }, kind = 'float32') => gguf.write({
   metadata,
-  types: Object.fromEntries(['attention.layer_norm_epsilon', 'rope.freq_base'].map((key) => [`${facts.architecture}.${key}`, 'float32'])),
+  types: typesOf(metadata, facts, ['attention.layer_norm_epsilon', 'rope.freq_base']),
   tensors: Object.fromEntries(Object.entries(tensors).map(([name, { shape, values }]) => [name, shape.length > 1 ? { tensor: rowsOf(values, shape[1]), kind: name.startsWith('blk.') ? kind : 'float32' } : { tensor: values, kind: 'float32' }])),
 });
 

@@ -93,6 +93,12 @@ test('what is written comes back: kinds, types, lazy tensors, data as they were'
   assert.deepEqual(again.length, gguf.write({ metadata, types: { small: 'int64', x: 'float64' }, tensors }).length);
 });
 
+test('the type of a key that is not there is an error', () => {
+  const write = (types) => () => gguf.write({ metadata: { small: 1 }, types, tensors: {} });
+  assertThrows(write({ smal: 'int64' }), sn.SinterError, { message: /types has "smal", metadata does not/ });
+  write({ small: 'int64' })();
+});
+
 test('a NaN in an array of the metadata keeps its bits', () => {
   const scores = new Float32Array(Uint32Array.of(0xffffffff, 0x7f800001).buffer);
   const made = gguf.read(gguf.write({ metadata: { scores }, tensors: {} }));

@@ -475,6 +475,12 @@ test('LoRA learns a sequence beside quantised weights, merges, and goes into a f
   const tokens = sn.tensor([[5, 9, 200, 31, 77, 5, 9, 200, 31, 77, 5, 9, 200, 31, 77]], { dtype: 'int32' });
   const lora = model.lora({ rank: 8, targets: ['attn_q', 'attn_v', 'ffn_down'] });
   assert.equal(Object.keys(lora.params).length, 6);
+  for (const shape of [[1, 0], [0, 3]]) {
+    const none = sn.zeros(shape, { dtype: 'int32' });
+    const message = { message: `llm.lora: there are no tokens: (${shape.join(', ')})` };
+    assertThrows(() => lora.apply(lora.params, none), sn.ShapeError, message);
+    assertThrows(() => lora.loss(lora.params, none, none), sn.ShapeError, message);
+  }
   // At first nothing changes.
   const row = await tokens.data();
   assertClose(lora.apply(lora.params, tokens).reshape([15, -1]), model.logits(row).toArray(), 1e-4);

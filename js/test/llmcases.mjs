@@ -91,10 +91,13 @@ const metadataOf = (m) => {
 
 const FLOATS = ['rope.freq_base', 'rope.scaling.factor', 'rope.scaling.attn_factor', 'attn_logit_softcapping', 'final_logit_softcapping', 'attention.layer_norm_rms_epsilon', 'attention.layer_norm_epsilon'];
 
+/** float32 for those of the keys that the metadata has. */
+export const typesOf = (metadata, { architecture }, keys) => Object.fromEntries(keys.map((key) => `${architecture}.${key}`).filter((key) => key in metadata).map((key) => [key, 'float32']));
+
 /** The file of a model; kind of its matrices, or kinds that take turns. */
 export const fileOf = ({ tensors, metadata, facts }, kind = 'float32') => gguf.write({
   metadata,
-  types: Object.fromEntries(FLOATS.map((key) => [`${facts.architecture}.${key}`, 'float32'])),
+  types: typesOf(metadata, facts, FLOATS),
   tensors: Object.fromEntries(Object.entries(tensors).map(([name, { shape, values }], i) => [name, { tensor: reshaped(values, shape), kind: shape.length > 1 ? [kind].flat()[i % [kind].flat().length] : 'float32' }])),
 });
 

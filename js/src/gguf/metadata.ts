@@ -163,5 +163,7 @@ function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, 
 export function writeMetadata(op: string, sink: Sink, metadata: GgufMetadata, types: Readonly<Record<string, MetadataType>>): void {
   for (const [what, given] of [['metadata', metadata], ['types', types]] as const)
     if (!isPlainObject(given)) throw new SinterError('argument', op, `${what} is ${shown(given)}, expected an object`);
+  const unknown = Object.keys(types).find((name) => !Object.hasOwn(metadata, name));
+  if (unknown !== undefined) throw new SinterError('argument', op, `types has ${shown(unknown)}, metadata does not`);
   for (const [name, value] of Object.entries(metadata)) writeEntry(op, sink, name, value, Object.hasOwn(types, name) ? types[name] : undefined);
 }

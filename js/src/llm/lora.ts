@@ -109,6 +109,7 @@ export function lora(model: Adapted, options?: LoraOptions): Lora {
     check(given);
     const list = internals.asTensor(tokens, op).astype('int32');
     if (list.ndim !== 2) throw new ShapeError(op, `needs tokens (batch, n): (${list.shape.join(', ')})`);
+    if (list.size === 0) throw new ShapeError(op, `there are no tokens: (${list.shape.join(', ')})`);
     const adapted: Record<string, Weight> = { ...model.weights };
     for (const name of names) adapted[name] = { base: model.weights[name]!, scale, ...given[name]! };
     const together = checkpoint ? togetherOf(model.config, model.weights, Math.min(1, atOnce / list.size)) : 0;
