@@ -189,6 +189,21 @@ test('the least and the greatest of known numbers, of two or of several, and alo
   }
 });
 
+test('the least and the greatest of nothing is an end of the range of its type', () => {
+  const ranges = { 1: [-Infinity, Infinity], 2: [0, 255], 3: [-128, 127], 6: [-(2 ** 31), 2 ** 31 - 1], 9: [false, true] };
+  for (const [type, [low, high]] of Object.entries(ranges)) {
+    const model = onnx.load(file.model({
+      nodes: ['ReduceMax', 'ReduceMin'].map((op) => file.node(op, ['x'], [op], file.attribute('axes', [1]))),
+      inputs: [file.value('x', Number(type), [2, 0])],
+      outputs: ['ReduceMax', 'ReduceMin'].map((op) => file.value(op, Number(type), [2, 1])),
+    }));
+    const dtype = { 1: 'float32', 2: 'uint8', 3: 'int8', 6: 'int32', 9: 'bool' }[type];
+    const { ReduceMax, ReduceMin } = model.run({ x: sn.zeros([2, 0], { dtype }) });
+    assert.deepEqual([ReduceMax.toArray(), ReduceMin.toArray()], [[[low], [low]], [[high], [high]]], dtype);
+    model.dispose();
+  }
+});
+
 test('a sum over no axes of known numbers is these, where the file says so', () => {
   const sum = (...more) => file.model({
     nodes: [file.node('ReduceSum', ['a'], ['y'], ...more)], initializers: [file.tensor('a', 7, [3], [1, 2, 4])], outputs: [file.value('y', 7, ['n'])],

@@ -34,13 +34,22 @@ const reduce = (f: Reduce, before: (x: Tensor) => Tensor = (x) => x, after: (x: 
   forms: [1],
 });
 
+/** The least and the greatest value of a dtype that has no infinities. */
+const RANGES: Partial<Record<sn.DType, readonly [number, number]>> = {
+  int32: [-0x80000000, 0x7fffffff],
+  int8: [-128, 127],
+  uint8: [0, 255],
+  bool: [0, 1],
+};
+
 /** A maximum or minimum. If there are no elements, the result is the identity of the operation. */
 const extreme =
   (f: Reduce, least: number): Reduce =>
   (x, axes) => {
     if (x.size > 0) return x.dtype === 'bool' ? f(x.astype('uint8'), axes).astype('bool') : f(x, axes);
     const shape = x.shape.flatMap((size, i) => (axes.axis.includes(i) ? (axes.keepdims ? [1] : []) : [size]));
-    return sn.full(shape, sn.internals.isFloat(x.dtype) ? least : least > 0 ? 0x7fffffff : -0x80000000, { dtype: x.dtype });
+    const [low, high] = RANGES[x.dtype] ?? [-Infinity, Infinity];
+    return sn.full(shape, least > 0 ? high : low, { dtype: x.dtype });
   };
 
 /** reduce calls this only if there are axes; without axes the result is x itself. */
