@@ -70,6 +70,8 @@ test('ctc: what has no way is infinite, or nothing, and spoils no gradient', () 
   const x = sines(2, [2, 3, 4]);
   const own = [[1, 1, 1], [1, 2, 3]]; // three equal ones need two blanks between them
   assert.deepEqual(flat(losses.ctc(x, own, { reduction: 'none' }))[0], Infinity);
+  const blanks = x.logSoftmax().slice([0, 0, 0], [-1, -1, 1]).sum({ axis: [1, 2] }).neg(); // the only way without labels
+  assertClose(losses.ctc(x, sn.zeros([x.shape[0], 0], { dtype: 'int32' }), { reduction: 'none' }), blanks.toArray(), 1e-6);
   const each = flat(losses.ctc(x, own, { reduction: 'none', zeroInfinity: true }));
   assert.ok(each[0] === 0 && Number.isFinite(each[1]));
   const slope = sn.grad((t) => losses.ctc(t, own, { zeroInfinity: true }))(x).toArray();

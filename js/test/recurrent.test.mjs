@@ -82,6 +82,16 @@ for (const [kind, gates] of [['lstm', 4], ['gru', 3]]) {
     assert.deepEqual([...net.apply(step.params(state), sn.zeros([2, 1000, 1])).shape], [2, 1]);
   });
 
+  test(`${kind}: a sequence without times ends as it starts`, () => {
+    const none = sn.zeros([batch, 0, inputs], { dtype: 'float64' });
+    for (const checkpoint of [undefined, 'sqrt', 2]) {
+      const [y, end] = nn[kind](inputs, size, { checkpoint }).run(params, none, state);
+      assert.deepEqual([...y.shape], [batch, 0, size]);
+      assert.deepEqual(end.map((t) => t.toArray()), state.map((t) => t.toArray()));
+    }
+    assert.deepEqual(nn[kind](inputs, size, { last: true }).apply(params, none).toArray(), sn.zeros([batch, size]).toArray());
+  });
+
   test(`${kind}: misuse, and nothing leaks`, () => {
     assertThrows(() => nn[kind](0, 4), sn.SinterError, { message: /inputs is 0/ });
     assertThrows(() => nn[kind](3, 4, { backward: true }), sn.SinterError, { message: /no option 'backward'/ });

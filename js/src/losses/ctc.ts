@@ -55,7 +55,7 @@ export function ctc(logits: TensorLike, labels: TensorLike, given?: CtcOptions):
   return tidy(() => {
     const [x, own] = [asTensor(logits, op), asTensor(labels, op).astype('int32')];
     const [n, steps, classes] = x.shape as readonly [number, number, number];
-    if (x.ndim !== 3 || own.ndim !== 2 || own.shape[0] !== n || own.shape[1] === 0)
+    if (x.ndim !== 3 || own.ndim !== 2 || own.shape[0] !== n)
       throw new ShapeError(op, `needs logits (n, steps, classes) and labels (n, count): ${shapeText(x.shape)} and ${shapeText(own.shape)}`, { shapes: [x.shape, own.shape] });
     const blank = checkInteger(op, 'blank', options.blank ?? 0, 0, classes - 1);
     const lengths = (lengths: TensorLike | undefined, whole: number): Tensor => {

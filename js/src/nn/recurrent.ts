@@ -78,7 +78,7 @@ function recurrent<P extends RecurrentParams>(
       checkParams(op, params);
       const x = asTensor(given, name);
       const [batch, time, features] = timeFirst ? [x.shape[1], x.shape[0], x.shape[2]] : x.shape;
-      if (x.ndim !== 3 || features !== inputs || time === 0)
+      if (x.ndim !== 3 || features !== inputs)
         throw new ShapeError(name, `needs (${timeFirst ? 'time, n' : 'n, time'}, ${inputs}): x ${shapeText(x.shape)}`, { shapes: [x.shape] });
       const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: params.bias.dtype }));
       const step = (before: Tensor[], share: Tensor): [Tensor[], Tensor | null] => {
