@@ -19,8 +19,10 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
 }
 
 sn_status sn_same_context(const sn_tensor *x, const sn_tensor *y, const char *what) {
-  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, what,
-             "inputs of two contexts, or on two devices" SN_HINT "bring one over first: x.to('webgpu')");
+  SN_FAIL_IF(
+      &x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, what,
+      "inputs of two contexts, or on two devices" SN_HINT
+      "bring one over first: x.to('webgpu'), await x.to('cpu'), or jit(f, { device: 'webgpu' })");
   return SN_OK;
 }
 
@@ -196,7 +198,8 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   type.dtype = dtype;
   const bool constant = x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant;
   if (sn_is_number(x) || (constant && !sn_dtype_is_small(dtype))) {
-    const double value = sn_attr_double(x->attrs[0]); /* that of a bare number has not been rounded yet */
+    const double value =
+        sn_attr_double(x->attrs[0]); /* that of a bare number has not been rounded yet */
     const int64_t bits = sn_double_attr(sn_is_number(x) ? value : sn_ref_convert(from, value));
     return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
   }

@@ -42,7 +42,8 @@ sn_status sn_context_check_tensors(sn_context *ctx, sn_tensor *const *tensors, s
       return sn_context_report(ctx,
                                SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
                                        "%s %zu is of another context, or on another device" SN_HINT
-                                       "x.to(device), or jit(f, { device })",
+                                       "compile for the device, jit(f, { device: 'webgpu' }), or "
+                                       "bring it here, await x.to('cpu')",
                                        what, i));
   }
   return SN_OK;
