@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "csource/spell.h"
 #include "csource/write_control.h"
 #include "csource/write_kernel.h"
@@ -234,15 +235,21 @@ static sn_status add_functions(functions *f, const sn_program_code *program, sou
   return f->text.status;
 }
 
-/* Whether a function of C can be called so. */
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Whether a function of C can have this name: letters and digits, and no keyword. */
 static bool is_name(const char *name) {
   static const char keywords[] =
       " auto break case char const continue default do double else enum extern float for goto if "
       "inline int long register restrict return short signed sizeof static struct switch typedef "
       "union unsigned void volatile while main ";
-  const size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-  if (!n || name[n] || (name[0] >= '0' && name[0] <= '9')) return false;
-  for (const char *at = strstr(keywords, name); at; at = strstr(at + 1, name))
+  size_t n = 0;
+  while (is_letter(name[n]) || (n && is_digit(name[n]))) n++;
+  if (!n || name[n]) return false;
+  for (const char *at = keywords; (at = sn_text_find(at + 1, name));)
     if (at[-1] == ' ' && at[n] == ' ') return false;
   return true;
 }
