@@ -342,6 +342,7 @@ static void null_can_be_asked(void **state) {
   assert_int_equal(sn_size(NULL), 0);
   assert_int_equal(sn_size_bytes(NULL), 0);
   assert_int_equal(sn_compile(f.ctx, &a, 1, &a, 1, NULL, &program), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: input 0 is not a placeholder");
   assert_null(program);
   assert_int_equal(sn_program_run(program, &a, &out), SN_ERR_ARGUMENT);
   assert_int_equal(sn_program_run_async(program, &a, &out, &ticket), SN_ERR_ARGUMENT);
