@@ -4,9 +4,9 @@
 
 import { SinterError, ShapeError, shapeText } from './errors.js';
 import * as ops from './ops.gen.js';
-import { sizeOf } from './axes.js';
+import { resolveAxis, sizeOf } from './axes.js';
 import { checkInteger, refuseExtra, shown } from './check.js';
-import { bitcast, concat, full, iota, tensor } from './functions.gen.js';
+import { argmax, argsort, bitcast, concat, full, iota, take, tensor } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { keep, tidy } from './scope.js';
 import { isCompiling } from './trace.js';
@@ -203,6 +203,72 @@ export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape?: readonly num
     const chances = p instanceof Tensor ? p : tensor(p);
     const size = shape ?? chances.shape;
     return unit(key, size, 'random.bernoulli').less(chances.broadcastTo(size));
+  });
+}
+
+/** The least positive float32 with all its bits: a draw above 0, whose logarithm is finite. */
+const TINY = 2 ** -126;
+
+/** float32 of the standard Gumbel distribution, of the largest of many independent values: -log(-log(u)). */
+export const gumbel = (key: Tensor, shape: readonly number[] = []): Tensor => drawGumbel(key, shape, 'random.gumbel');
+
+function drawGumbel(key: Tensor, shape: readonly number[], op: string): Tensor {
+  return tidy(() => ops.neg(ops.log(ops.neg(ops.log(drawUniform(key, shape, { minval: TINY, maxval: 1 }, op))))));
+}
+
+export interface CategoricalOptions {
+  /** The axis of the categories. Default -1. */
+  axis?: number;
+  /** Shape of the result: that of logits without the axis broadcasts to it. Default that shape. */
+  shape?: readonly number[];
+}
+
+const CATEGORICAL: OptionSchema<CategoricalOptions> = { axis: 'axis', shape: 'any' };
+
+/** int32: numbers of categories, drawn with probabilities softmax(logits). By the Gumbel-max trick: the category whose logit
+ *  is largest after Gumbel noise was added (Maddison et al., A* Sampling, 2014). */
+export function categorical(key: Tensor, logits: TensorLike, options?: CategoricalOptions): Tensor {
+  const op = 'random.categorical';
+  const { axis = -1, shape } = readOptions(op, options, CATEGORICAL);
+  return tidy(() => {
+    const x = logits instanceof Tensor ? logits : tensor(logits);
+    const at = resolveAxis(op, axis, x.shape);
+    const each = x.shape.filter((_, i) => i !== at);
+    const size = shape ? checkShape(op, shape) : each;
+    const before = size.length - each.length;
+    if (before < 0 || each.some((n, i) => n !== 1 && n !== size[before + i]))
+      throw new ShapeError(op, `logits ${shapeText(x.shape)} without axis ${at} do not broadcast to shape ${shapeText(size)}`, { shapes: [x.shape, size] });
+    const noise = [...size.slice(0, before + at), x.shape[at]!, ...size.slice(before + at)];
+    return argmax(drawGumbel(key, noise, op).add(x), { axis: before + at });
+  });
+}
+
+const LARGEST_WORD = 2 ** 32 - 1;
+
+/** Sorts by random words, in as many rounds as make equal words improbable: JAX's number of them. */
+function shuffled(key: Tensor, count: number): Tensor {
+  const rounds = Math.ceil(3 * Math.log(Math.max(1, count)) / Math.log(LARGEST_WORD));
+  let order = iota([count], 0);
+  let next = key;
+  for (let round = 0; round < rounds; round++) {
+    const [successor, given] = splitKeys(next) as [Tensor, Tensor];
+    const words = drawBits(given, [count], 'random.permutation');
+    order = take(order, argsort(ops.bitwiseXor(words, int(1 << 31)))); // in the order of unsigned words
+    next = successor;
+  }
+  return order;
+}
+
+/** x with its slices along an axis in a random order; or, if x is a number, the whole numbers below it as int32. */
+export function permutation(key: Tensor, x: TensorLike, options?: { axis?: number }): Tensor {
+  const op = 'random.permutation';
+  const { axis = 0 } = readOptions(op, options, { axis: 'axis' });
+  wordsOf(key, op);
+  return tidy(() => {
+    if (typeof x === 'number') return shuffled(key, checkInteger(op, 'x', x, 0, 2 ** 31));
+    const values = x instanceof Tensor ? x : tensor(x);
+    const at = resolveAxis(op, axis, values.shape);
+    return take(values, shuffled(key, values.shape[at]!), { axis: at });
   });
 }
 

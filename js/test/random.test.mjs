@@ -87,3 +87,63 @@ test('bad keys and seeds', () => {
   assertThrows(() => random.uniform(sn.zeros([2]), [3]), sn.ShapeError, { op: 'random.uniform' });
   assertThrows(() => random.uniform(sn.zeros([3], { dtype: 'int32' })), sn.ShapeError);
 });
+
+/** A permutation as JAX makes it, from the public keys and bits alone: values sorted by unsigned words, round by round. */
+const permuted = (key, count) => {
+  let order = Array.from({ length: count }, (_, i) => i);
+  const rounds = Math.ceil(3 * Math.log(Math.max(1, count)) / Math.log(2 ** 32 - 1));
+  for (let round = 0; round < rounds; round++) {
+    const [next, own] = random.splitKeys(key);
+    const words = unsigned(random.bits(own, [count]));
+    order = order.map((value, i) => [words[i], i, value]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , value]) => value);
+    key = next;
+  }
+  return order;
+};
+
+test('permutation', () => {
+  for (const count of [0, 1, 2, 7, 1000, 2000]) { // 2,000 take two rounds
+    const order = random.permutation(random.key(count), count);
+    assert.equal(order.dtype, 'int32');
+    assert.deepEqual([...order.dataSync()], permuted(random.key(count), count), `${count}`);
+  }
+  const x = sn.arange(24).reshape([2, 3, 4]);
+  const order = permuted(random.key(5), 3);
+  assert.deepEqual(random.permutation(random.key(5), x, { axis: 1 }).toArray(), x.toArray().map((rows) => order.map((i) => rows[i])));
+  assert.deepEqual(random.permutation(random.key(5), [10, 20, 30]).toArray(), order.map((i) => 10 * (i + 1)));
+  const inside = sn.jit((key) => random.permutation(key, 7));
+  assert.deepEqual([...inside(random.key(7)).dataSync()], permuted(random.key(7), 7));
+  assertThrows(() => random.permutation(random.key(0), -1), sn.SinterError, { code: 'argument', message: /x is -1/ });
+  assertThrows(() => random.permutation(random.key(0), 2.5), sn.SinterError, { code: 'argument', message: /x is 2.5/ });
+  assertThrows(() => random.permutation(random.key(0), x, { axis: 3 }), sn.ShapeError, { message: /axis 3 is out of range/ });
+  assertThrows(() => random.permutation(1, 3), sn.SinterError, { code: 'argument', message: /1 is no key/ });
+});
+
+test('categorical is the largest logit after Gumbel noise', () => {
+  const logits = sn.tensor([[0, 1, 2, -1], [5, 0, 0, -Infinity]]);
+  const noise = random.gumbel(random.key(3), [2, 4]);
+  assertClose(noise, random.uniform(random.key(3), [2, 4], { minval: 2 ** -126 }).log().neg().log().neg().toArray(), 1e-6);
+  const drawn = random.categorical(random.key(3), logits);
+  assert.equal(drawn.dtype, 'int32');
+  assert.deepEqual(drawn.toArray(), noise.add(logits).argmax({ axis: 1 }).toArray());
+  const along = random.categorical(random.key(4), logits, { axis: 0, shape: [5, 4] });
+  assert.deepEqual(along.toArray(), random.gumbel(random.key(4), [5, 2, 4]).add(logits).argmax({ axis: 1 }).toArray());
+});
+
+test('categorical draws with the probabilities of a softmax', () => {
+  const shares = [0.1, 0.2, 0.7];
+  const drawn = random.categorical(random.key(9), sn.tensor(shares).log(), { shape: [50_000] });
+  for (const [i, share] of shares.entries())
+    assert.ok(Math.abs(drawn.equal(i).astype('float32').mean().item() - share) < 0.01, `${i}`);
+  assert.ok(random.categorical(random.key(1), [-Infinity, 0, -Infinity], { shape: [1000] }).equal(1).all().item());
+  assert.deepEqual(random.categorical(random.key(1), sn.zeros([0, 3])).shape, [0]);
+});
+
+test('categorical refuses shapes that do not fit', () => {
+  const logits = sn.zeros([2, 3]);
+  assertThrows(() => random.categorical(random.key(0), logits, { shape: [3] }), sn.ShapeError, { message: /do not broadcast to shape \(3,\)/ });
+  assertThrows(() => random.categorical(random.key(0), logits, { shape: [] }), sn.ShapeError, { message: /do not broadcast/ });
+  assertThrows(() => random.categorical(random.key(0), logits, { axis: 2 }), sn.ShapeError, { message: /axis 2 is out of range/ });
+  assertThrows(() => random.categorical(random.key(0), 3), sn.ShapeError, { message: /it has no axes/ });
+  assertThrows(() => random.categorical(random.key(0), logits, { sizes: [1] }), sn.SinterError, { code: 'argument', message: /sizes/ });
+});
