@@ -263,8 +263,8 @@ function shuffled(key: Tensor, count: number): Tensor {
 export function permutation(key: Tensor, x: TensorLike, options?: { axis?: number }): Tensor {
   const op = 'random.permutation';
   const { axis = 0 } = readOptions(op, options, { axis: 'axis' });
-  wordsOf(key, op);
   return tidy(() => {
+    wordsOf(key, op); // checks the key, which less than two elements do not need
     if (typeof x === 'number') return shuffled(key, checkInteger(op, 'x', x, 0, 2 ** 31));
     const values = x instanceof Tensor ? x : tensor(x);
     const at = resolveAxis(op, axis, values.shape);

@@ -111,6 +111,10 @@ test('permutation', () => {
   const order = permuted(random.key(5), 3);
   assert.deepEqual(random.permutation(random.key(5), x, { axis: 1 }).toArray(), x.toArray().map((rows) => order.map((i) => rows[i])));
   assert.deepEqual(random.permutation(random.key(5), [10, 20, 30]).toArray(), order.map((i) => 10 * (i + 1)));
+  const key = random.key(6);
+  const { tensors } = sn.memory();
+  random.permutation(key, 2000).dispose();
+  assert.equal(sn.memory().tensors, tensors);
   const inside = sn.jit((key) => random.permutation(key, 7));
   assert.deepEqual([...inside(random.key(7)).dataSync()], permuted(random.key(7), 7));
   assertThrows(() => random.permutation(random.key(0), -1), sn.SinterError, { code: 'argument', message: /x is -1/ });
