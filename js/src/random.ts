@@ -11,7 +11,7 @@ import { readOptions, type OptionSchema } from './options.js';
 import { keep, tidy } from './scope.js';
 import { isCompiling } from './trace.js';
 import { Tensor } from './tensor.js';
-import type { TensorLike } from './apply.js';
+import { asTensor, type TensorLike } from './apply.js';
 import { checkShape } from './upload.js';
 
 /** Rotations of Threefry-2x32: groups of four rounds use the two sets by turns. */
@@ -200,7 +200,7 @@ export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape?: readonly num
   if (typeof p === 'number' && !(p >= 0 && p <= 1))
     throw new SinterError('argument', 'random.bernoulli', `p is ${p}, expected a probability from 0 to 1`);
   return tidy(() => {
-    const chances = p instanceof Tensor ? p : tensor(p);
+    const chances = asTensor(p, 'random.bernoulli');
     const size = shape ?? chances.shape;
     return unit(key, size, 'random.bernoulli').less(chances.broadcastTo(size));
   });
@@ -231,7 +231,7 @@ export function categorical(key: Tensor, logits: TensorLike, options?: Categoric
   const op = 'random.categorical';
   const { axis = -1, shape } = readOptions(op, options, CATEGORICAL);
   return tidy(() => {
-    const x = logits instanceof Tensor ? logits : tensor(logits);
+    const x = asTensor(logits, op);
     const at = resolveAxis(op, axis, x.shape);
     const each = x.shape.filter((_, i) => i !== at);
     const size = shape ? checkShape(op, shape) : each;
@@ -266,7 +266,7 @@ export function permutation(key: Tensor, x: TensorLike, options?: { axis?: numbe
   return tidy(() => {
     wordsOf(key, op); // checks the key, which less than two elements do not need
     if (typeof x === 'number') return shuffled(key, checkInteger(op, 'x', x, 0, 2 ** 31));
-    const values = x instanceof Tensor ? x : tensor(x);
+    const values = asTensor(x, op);
     const at = resolveAxis(op, axis, values.shape);
     return take(values, shuffled(key, values.shape[at]!), { axis: at });
   });
