@@ -7,6 +7,7 @@
 #ifndef SINTER_BENCH_WORKLOADS_H
 #define SINTER_BENCH_WORKLOADS_H
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/ops.h"
@@ -255,9 +256,9 @@ static sn_tensor *decayed(sn_context *ctx, sn_tensor *mean, double decay, sn_ten
   return sn_add(sn_mul(mean, sn_scalar(ctx, decay)), sn_mul(x, sn_scalar(ctx, 1 - decay)));
 }
 
-/* 1 - decay^steps */
+/* 1 - decay^steps, by expm1 as the package computes it: the bits are compared. */
 static sn_tensor *correction(sn_context *ctx, double decay, sn_tensor *steps) {
-  return sn_sub(sn_scalar(ctx, 1), sn_pow(sn_scalar(ctx, decay), steps));
+  return sn_neg(sn_expm1(sn_mul(steps, sn_scalar(ctx, log(decay)))));
 }
 
 static void adam(sn_context *ctx, const network *n, sn_tensor *const *grads, network *next) {
