@@ -36,7 +36,7 @@ const withVariants = async (names, options, body) => {
 };
 
 /** Computes the checksums of every workload on every variant; returns the names of workloads where they differ. */
-const crossCheck = (names, chosen) => withVariants(names, { deterministic: true }, async (variants) => {
+export const crossCheck = (names, chosen) => withVariants(names, { deterministic: true }, async (variants) => {
   const different = [];
   const rows = [];
   for (const { name, text } of chosen) {
