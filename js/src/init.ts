@@ -5,8 +5,9 @@ import type { Device, DeviceInfo } from './device.js';
 import { SinterError, UnsupportedError, errorOfStatus } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { CodeTable } from './runtime/code.js';
-import { clockOrigin, hostImports } from './runtime/host.js';
+import { clockOrigin, hostImports, readText } from './runtime/host.js';
 import { isPage, poisons } from './runtime/environment.js';
+import { CORE_VERSION } from './runtime/exports.gen.js';
 import type { Exports, ThreadExports } from './runtime/exports.js';
 import { hasWorkers, moduleSource } from './runtime/files.js';
 import { awaitAlive, isThreaded, loadModule, type WasmSource } from './runtime/loader.js';
@@ -242,6 +243,14 @@ function createDevice(exports: Exports, device: Device): void {
   if (status !== 0) throw errorOfStatus(status, 'init', 'the device could not be set up');
 }
 
+/** Refuses a module of another version: its functions may take other arguments. */
+function checkVersion(version: string): void {
+  if (version === CORE_VERSION) return;
+  throw new SinterError('load', 'init', `the module is of version ${version}, this script of version ${CORE_VERSION}`, {
+    hint: 'serve the files of one release together; a cache may hold older ones',
+  });
+}
+
 async function createCore(
   options: InitOptions,
   clockBase: number,
@@ -255,6 +264,7 @@ async function createCore(
     throw new SinterError('load', 'init', 'the given module is not that of sinter');
   }
   exports._initialize?.();
+  checkVersion(readText(choice.memory, exports.sinter_version()));
   createContext(exports, choice.shared ? threads : 1, options);
   if (options.device) createDevice(exports, options.device);
   return [choice, exports];

@@ -154,6 +154,12 @@ export function traceLoop<B extends { carry: FlatWithNumbers }>(
 const textOf = (leaf: { isTensor: boolean; empty?: string; value?: unknown }): string =>
   leaf.isTensor ? 'a tensor' : (leaf.empty ?? shown(leaf.value));
 
+/** What a tree has at a path: a leaf, or what contains leaves. */
+function placeText(leaves: ReadonlyMap<string, string>, path: string): string {
+  const below = [...leaves.keys()].find((each) => /^[.[]/.test(each.slice(path.length)) && each.startsWith(path));
+  return leaves.get(path) ?? (below === undefined ? 'nothing' : below[path.length] === '.' ? 'an object' : 'an array');
+}
+
 /** Refuses trees that differ in structure or in static values. */
 export function sameTree(op: string, what: string, a: TreeShape, other: string, b: TreeShape): void {
   if (shapeKey(a) === shapeKey(b)) return;
@@ -161,8 +167,9 @@ export function sameTree(op: string, what: string, a: TreeShape, other: string, 
     new Map(leavesWithPaths(shape, what).map((leaf) => [leaf.path, textOf(leaf)]));
   const [left, right] = [places(a), places(b)];
   const path = [...left.keys(), ...right.keys()].find((each) => left.get(each) !== right.get(each));
-  const [mine, theirs] = [left, right].map((side) => (path && side.get(path)) ?? 'nothing') as [string, string];
-  const difference = path ? `${path} is ${mine}, ${other} ${theirs} there` : `${what}: the trees have other containers`;
+  const difference = path
+    ? `${path} is ${placeText(left, path)}, ${other} ${placeText(right, path)} there`
+    : `${what}: the trees have other containers`;
   throw new SinterError('argument', op, difference);
 }
 

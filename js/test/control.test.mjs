@@ -241,6 +241,10 @@ test('errors name the function, the leaf and both types', () => {
     'foriLoop: carry is float32 (), the function made it float32 (3,)');
   refused(() => sn.scan((c) => [{ a: c.a }, null], { a: x, b: x }, null, { length: 1 }), sn.SinterError,
     'scan: carry.b is a tensor, the function returned nothing there');
+  refused(() => sn.scan((c) => [{ sum: c }, null], x, null, { length: 1 }), sn.SinterError,
+    'scan: carry is a tensor, the function returned an object there');
+  refused(() => sn.scan((c) => [{ a: [c.a, c.a] }, null], { a: x }, null, { length: 1 }), sn.SinterError,
+    'scan: carry.a is a tensor, the function returned an array there');
   refused(() => sn.scan((c) => c, x, x), sn.SinterError, 'scan: the function returned a tensor, expected [carry, y]');
   refused(() => sn.scan((c) => [c, null], x, null), sn.SinterError, /scan: there is no tensor in xs/);
   refused(() => sn.scan((c) => [c, null], 0, { a: x, b: [f64.slice([0], [2])] }), sn.ShapeError,

@@ -54,6 +54,13 @@ test('a module that is another one, or damaged', async () => {
   await assertRejects(sn.init({ wasm: damaged }), sn.SinterError, { code: 'load' });
 });
 
+test('a module of another version', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const older = Buffer.from(readFileSync(MODULE));
+  for (let at = older.indexOf(`${version}\0`); at >= 0; at = older.indexOf(`${version}\0`)) older.write('0.0.9', at);
+  await assertRejects(sn.init({ wasm: older }), sn.SinterError, { code: 'load', message: /version 0\.0\.9, this script of version/ });
+});
+
 test('bad options', async () => {
   for (const threads of [0, -1, 1.5, 1000, 'many']) {
     await assertRejects(sn.init({ threads }), sn.SinterError, { code: 'argument', message: /threads/ });

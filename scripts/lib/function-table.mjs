@@ -5,6 +5,7 @@ import { readKind } from './kinds.mjs';
 import { camelCase, inputs, isPublic, readTable } from './op-table.mjs';
 
 const TABLE = new URL('../../src/tensor/functions.def', import.meta.url);
+const HEADER = new URL('../../include/sinter.h', import.meta.url);
 const KEYS = ['shape', 'dtypes', 'errors', 'refuse', 'js', 'c', 'instead', 'example'];
 /** Names that are reserved in JavaScript. */
 const RESERVED = new Set(['var']);
@@ -159,7 +160,10 @@ const elementwiseRows = () =>
     example: exampleOf(row),
   }));
 
-/** The groups, functions, option sets and aliases of functions.def, and the rows of ops.def. */
+/** The version of the core. */
+const readVersion = () => /SN_VERSION "(.+)"/.exec(readFileSync(HEADER, 'utf8'))[1];
+
+/** The groups, functions, option sets and aliases of functions.def, the rows of ops.def, and the version of the core. */
 export const readFunctions = () => {
   const table = checked(parse(readFileSync(TABLE, 'utf8')));
   const rows = elementwiseRows();
@@ -169,5 +173,5 @@ export const readFunctions = () => {
     fn.inC = !fn.instead && !fn.isRow;
     fn.list = [...fn.args, ...(fn.options?.list ?? [])];
   }
-  return { ...table, rows, nameOf };
+  return { ...table, rows, nameOf, version: readVersion() };
 };

@@ -307,7 +307,9 @@ for (const [name, f] of Object.entries(methods) as [string, (x: Tensor, ...args:
 
 /* ---- the core's exports ------------------------------------------------------------------------ */
 
-export const exports_ = ({ functions: list }) => `${made("The core's exports, one for each function that it has.", 'src/tensor/functions.def')}
+export const exports_ = ({ functions: list, version }) => `${made("The core's exports, one for each function that it has, and its version.", 'src/tensor/functions.def and include/sinter.h')}
+
+export const CORE_VERSION = '${version}';
 
 export interface FunctionExports {
 ${list.filter(({ inC }) => inC).map((fn) => `  ${bridgeName(fn)}(${sentNames(fn).map((name) => `${name}: number`).join(', ')}): number;`).join('\n')}
