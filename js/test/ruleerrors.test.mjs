@@ -43,6 +43,7 @@ const TEXTS = [
   ['domain P = 3. A(P). B(x) :- A(x), 1 < 2.', 1, 35, /two constants are compared/],
   ['domain P = 3. A(P). B(x) :- (A(x).', 1, 34, /expected \) after the alternatives/],
   ['domain P = 3. A(P). B(x) :- A(x;).', 1, 32, /expected , or \) after a term, found ;/],
+  ['domain P = 3. A(P). ?- A(x), A(y).', 1, 28, /expected the end of the query, found , \(a query has one relation: write a rule/],
   ['domain P = 3. A(P). B(x) :- not (A(x)).', 1, 33, /expected a relation, found \(/],
   ["domain P = {a}. A(P). A('a).", 1, 25, /the quote ' is not closed in its line/],
   ['domain P = 3. # comment', 1, 15, /# means nothing here \(a comment begins with %\)/],

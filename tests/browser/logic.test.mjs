@@ -360,8 +360,16 @@ describe('the Logic tab', () => {
     await get('rules-query').fill('Way(x, x)');
     await get('rules-query').press('Enter');
     await waitFor(() => document.querySelector('[data-testid=rules-asked]').hidden);
-    const program = new URL(page.url()).searchParams.get('program');
-    assert.equal(program, PROGRAM);
+    const program = () => new URL(page.url()).searchParams.get('program');
+    assert.equal(program(), PROGRAM);
+    const long = `${PROGRAM}${'% a remark of a long program\n'.repeat(200)}`;
+    await write(long);
+    await says('rules-problem', 'Press Run');
+    assert.equal(program(), 'too-long');
+    await page.reload();
+    await says('rules-problem', 'facts derived');
+    assert.equal(await number('rules-count'), closure(PAIRS));
+    assert.equal(await get('rules-example').inputValue(), 'own');
   });
 
   test('every answer is explained, whatever its query and its names look like', async () => {

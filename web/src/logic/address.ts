@@ -7,8 +7,10 @@ import { readPicture, writePicture } from './automaton/pictures.ts';
 import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
 
-/** Longer texts are not written to the address. */
+/** The most characters of a text in the address. The browser's tab keeps a longer one, and the address says so. */
 const MOST_TEXT = 4000;
+const KEPT = 'sinter-rules';
+const LONG = 'too-long';
 
 export type LogicPage = 'automaton' | 'rules';
 
@@ -86,6 +88,24 @@ export interface AskedRules {
   temperature: number | null;
 }
 
+/** Keeps a long text for a reload of the tab. Returns what the address says of it. */
+function keepLong(text: string): string {
+  try {
+    sessionStorage.setItem(KEPT, text);
+  } catch {
+    // A browser without storage, or a full one: a reload begins with the example.
+  }
+  return LONG;
+}
+
+function keptLong(): string | null {
+  try {
+    return sessionStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
 /** What the address asks for, and the names of what could not be read. */
 export function readRules(): AskedRules & { damaged: string[] } {
   const given = query();
@@ -98,7 +118,7 @@ export function readRules(): AskedRules & { damaged: string[] } {
   };
   return {
     example: given.get('rules'),
-    text: read('program', (text) => (text.length <= MOST_TEXT ? text : null)),
+    text: read('program', (text) => (text === LONG ? keptLong() : text.length <= MOST_TEXT ? text : null)),
     semantics: read('semantics', (name) => (isSemantics(name) ? name : null)),
     temperature: read('temperature', (heat) => (/^\d[\d.e-]{0,23}$/.test(heat) && Number(heat) <= MOST_TEMPERATURE ? Number(heat) : null)),
     damaged,
@@ -109,7 +129,7 @@ export function readRules(): AskedRules & { damaged: string[] } {
 export const writeRules = ({ example, text, semantics, temperature }: AskedRules): void =>
   put({
     rules: example,
-    program: text !== null && text.length <= MOST_TEXT ? text : null,
+    program: text !== null && text.length > MOST_TEXT ? keepLong(text) : text,
     semantics,
     temperature: temperature === null ? null : String(temperature),
   });

@@ -107,16 +107,23 @@ class Parser {
   /** A single query, with or without ?- and the dot. */
   query(): Atom {
     this.#skip('?-');
-    const atom = this.#atom();
+    const atom = this.#asked();
     this.#skip('.');
     if (this.#word.kind !== 'end') this.#fail('the end of the query');
+    return atom;
+  }
+
+  /** The relation of a query. */
+  #asked(): Atom {
+    const atom = this.#atom();
+    if (this.#is(',')) this.#fail('the end of the query', 'a query has one relation: write a rule, Both(x) :- A(x), B(x)., and ask for Both(x)');
     return atom;
   }
 
   #sentence(): void {
     const { kind, text } = this.#word;
     const after = this.#peek();
-    if (this.#skip('?-')) this.#queries.push(this.#atom());
+    if (this.#skip('?-')) this.#queries.push(this.#asked());
     else if (text === 'domain' && after.kind === 'name') this.#domain();
     else if (text === 'param' && after.kind === 'name') this.#declaration(this.#take().at);
     else if (kind === 'name' && (after.text === '(' || after.text === '[') && this.#declares()) this.#declaration(null);
