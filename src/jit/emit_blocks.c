@@ -6,7 +6,11 @@
  * and its negative numbers apart (SN_QUANT_APART). On engines that are exact for 8 bits, too, numbers of Q8_0 are taken
  * as 128 more, without a sign (SN_QUANT_BYTES). Without relaxed SIMD numbers are widened to 16 bits (SN_QUANT_SHORTS). Sums
  * of 32 products are integers, so their order is free; everything after them is done in the order of quant_blocks.h, with
- * four parts of a row in the four lanes. */
+ * four parts of a row in the four lanes.
+ *
+ * The instruction sums four products in 32 bits. On processors without one of that kind engines make it of five others, of
+ * which the first sums two products in 16 bits (call.h: twos). There that one alone is taken: two products of a byte and of
+ * 7 bits fit into 16 bits, and eight of a byte and of 5 bits. */
 #include "jit/body.h"
 #include "kernels/quant_rows.h"
 
@@ -23,6 +27,7 @@ typedef enum constant {
   SIX,       /* bits 0 to 5 of each byte */
   THIRTY_TWO,
   EACH_BIT,     /* bit j % 8 of byte j */
+  ONES,         /* 1 in 16-bit lanes: the product with it sums adjacent lanes in 32 bits */
   /* in 32-bit lanes: */
   MAGNITUDE,    /* the bits of a float16 but its sign, its exponent at the low bits of a float32's exponent */
   SIGN,         /* the sign of a float32 */
@@ -44,6 +49,7 @@ static const uint64_t constants[N_CONSTANTS] = {
     [SIX] = BYTES_OF(63),
     [THIRTY_TWO] = BYTES_OF(32),
     [EACH_BIT] = 0x8040201008040201,
+    [ONES] = 0x0001000100010001,
     [MAGNITUDE] = WORDS_OF(0x7fff << 13),
     [SIGN] = WORDS_OF(0x80000000u),
     [SPECIAL] = WORDS_OF(0x7c00 << 13),
@@ -62,6 +68,7 @@ typedef struct blocks {
   sn_block_kind kind;
   const sn_block_layout *layout;
   sn_quant_form form;
+  bool twos;                               /* products are summed in 16 bits first */
   bool is_large;                           /* blocks of 256 numbers, which are 8 parts; else a block is one part */
   uint32_t block, q, scales, totals, left; /* positions in the row and in x; parts left */
   uint32_t tail[HALVES]; /* addresses of the second and third block behind the last whole four */
@@ -218,20 +225,45 @@ static void get_sums(const blocks *b) {
   op(b, SN_WASM_i32x4_sub);
 }
 
-/* b->dots[p] = part `part` of a block times part p of the four parts of x, as sums in 4 lanes. In Q6_K every 16 numbers have
- * a scale of 8 bits, which is multiplied in here. */
+/* Pushes the products of numbers [16 k, 16 k + 16) of a part and of x, as sums of two in 16-bit lanes. */
+static void push_twos(const blocks *b, block_place at, int part, int p, int k) {
+  if (b->form == SN_QUANT_BYTES) {
+    of_x(b, p, k * VECTOR);
+    numbers(b, at, part, k);
+    op(b, SN_WASM_i16x8_relaxed_dot);
+    return;
+  }
+  numbers(b, at, part, k);
+  set(b, b->numbers);
+  for (int sign = 0; sign < HALVES; sign++) {
+    get(b, b->numbers);
+    of_x(b, p, sign * SN_PART + k * VECTOR);
+    op(b, SN_WASM_i16x8_relaxed_dot);
+  }
+  op(b, SN_WASM_i16x8_sub);
+}
+
+/* Whether the sums of a part stay in 16 bits: those of numbers of 5 bits do. */
+static bool is_narrow(const blocks *b) { return b->twos && b->form == SN_QUANT_BYTES; }
+
+/* b->dots[p] = part `part` of a block times part p of the four parts of x, as sums in 4 lanes, or in 8 if they are narrow. In
+ * Q6_K every 16 numbers have a scale of 8 bits, which is multiplied in here. */
 static void dot(const blocks *b, block_place at, int part, int p) {
-  const bool scaled = b->kind == SN_BLOCK_Q6_K;
+  const bool scaled = b->kind == SN_BLOCK_Q6_K, narrow = is_narrow(b);
   for (int k = 0; k < HALVES; k++) {
-    dot_of_16(b, at, part, p, k, scaled || k == 0);
+    if (b->twos)
+      push_twos(b, at, part, p, k);
+    else
+      dot_of_16(b, at, part, p, k, scaled || k == 0);
+    if (b->twos && !narrow) with(b, SN_WASM_i32x4_dot_i16x8_s, ONES);
     if (!scaled) continue;
-    get_sums(b);
+    if (!b->twos) get_sums(b);
     load(b, SN_WASM_i32_load8_s, at, 192 + (uint32_t)(part * HALVES + k));
     op(b, SN_WASM_i32x4_splat);
     op(b, SN_WASM_i32x4_mul);
   }
-  if (scaled)
-    op(b, SN_WASM_i32x4_add);
+  if (b->twos || scaled)
+    op(b, narrow ? SN_WASM_i16x8_add : SN_WASM_i32x4_add);
   else
     get_sums(b);
   set(b, b->dots[p]);
@@ -245,7 +277,8 @@ static void sums_of_dots(const blocks *b) {
       get(b, b->dots[i + 1]);
       shuffle(b, 2 * odd, 2 * odd + 4, 2 * odd + 1, 2 * odd + 5);
     }
-    op(b, SN_WASM_i32x4_add);
+    op(b, is_narrow(b) ? SN_WASM_i16x8_add : SN_WASM_i32x4_add);
+    if (is_narrow(b)) with(b, SN_WASM_i32x4_dot_i16x8_s, ONES);
     set(b, b->dots[i / 2]);
   }
   for (int odd = 0; odd < HALVES; odd++) {
@@ -539,7 +572,8 @@ sn_status sn_jit_blocks(sn_jit *j, uint32_t *number) {
                 .kind = kind,
                 .layout = sn_block_layout_of(kind),
                 .is_large = sn_block_layout_of(kind)->numbers > SN_PART,
-                .form = j->kernel->blocks->form};
+                .form = j->kernel->blocks->form,
+                .twos = j->kernel->blocks->twos};
     sn_wasm_function(b.w, N_PARAMS);
     make_locals(&b);
     make_constants(&b);

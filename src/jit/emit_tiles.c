@@ -3,7 +3,7 @@
  * per lane (quant_rows.h), and is multiplied by the same four numbers of x. Rows of x are taken in pairs; if their number is
  * odd, the last one is computed twice.
  *
- * emit_blocks.c tells for which operands the instruction is exact. */
+ * emit_blocks.c tells for which operands the instruction is exact, and where two products are summed in 16 bits instead. */
 #include "jit/body.h"
 #include "kernels/quant_rows.h"
 
@@ -14,15 +14,16 @@ enum { NUMBER_BYTES = STEPS * VECTOR, SCALE_BYTES = 2 * VECTOR };
 
 typedef struct row_of_x { /* locals: addresses; accumulators */
   uint32_t q, scales, totals, out;
-  uint32_t dots, scale, sums[SN_PART_SUMS];
+  uint32_t dots, twos, scale, sums[SN_PART_SUMS];
 } row_of_x;
 
 typedef struct tiles {
   sn_wasm *w;
   const sn_block_layout *layout;
   int zero_bits; /* numbers are stored plus 2^zero_bits; 0: they are stored as they are */
+  int narrow;    /* steps whose products are summed in 16 bits; 0: they are summed in 32 bits at once */
   uint32_t numbers, w_scales, left; /* position in the rows of blocks; parts left */
-  uint32_t step, zero;              /* the vector with the next four numbers of each row; a vector of 0 */
+  uint32_t step, zero, ones;        /* vectors: the next four numbers of each row; 0; 1 in 16-bit lanes */
   row_of_x x[PAIR];
 } tiles;
 
@@ -37,16 +38,42 @@ static void load(const tiles *t, sn_wasm_op code, uint32_t local, int offset) {
 
 /* ---- a part ------------------------------------------------------------------------------------ */
 
+/* Adds the product at the top of the stack, sums of two, to those of the last steps; with the last step that fits into 16
+ * bits they are moved to x's dot products. */
+static void add_twos(const tiles *t, const row_of_x *x, int step) {
+  if (step % t->narrow) {
+    get(t, x->twos);
+    op(t, SN_WASM_i16x8_add);
+  }
+  if ((step + 1) % t->narrow) {
+    set(t, x->twos);
+    return;
+  }
+  get(t, t->ones);
+  op(t, SN_WASM_i32x4_dot_i16x8_s);
+  if (step >= t->narrow) {
+    get(t, x->dots);
+    op(t, SN_WASM_i32x4_add);
+  }
+  set(t, x->dots);
+}
+
 /* Adds numbers [4 step, 4 step + 4) of part p to the dot products. */
 static void add_step(const tiles *t, int p, int step) {
   load(t, SN_WASM_v128_load, t->numbers, p * NUMBER_BYTES + step * VECTOR);
   set(t, t->step);
   for (int i = 0; i < PAIR; i++) {
-    load(t, SN_WASM_v128_load32_splat, t->x[i].q, p * SN_PART + step * WORD);
+    const row_of_x *x = &t->x[i];
+    load(t, SN_WASM_v128_load32_splat, x->q, p * SN_PART + step * WORD);
     get(t, t->step);
-    get(t, step ? t->x[i].dots : t->zero);
+    if (t->narrow) {
+      op(t, SN_WASM_i16x8_relaxed_dot);
+      add_twos(t, x, step);
+      continue;
+    }
+    get(t, step ? x->dots : t->zero);
     op(t, SN_WASM_i32x4_relaxed_dot_add);
-    set(t, t->x[i].dots);
+    set(t, x->dots);
   }
 }
 
@@ -192,12 +219,20 @@ static void make_locals(tiles *t) {
   for (int i = 0; i < PAIR; i++) {
     row_of_x *x = &t->x[i];
     x->dots = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+    x->twos = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
     x->scale = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
     for (int s = 0; s < SN_PART_SUMS; s++) x->sums[s] = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
   }
   t->step = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
   t->zero = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+  t->ones = sn_wasm_local(t->w, SN_WASM_TYPE_V128);
+  if (!t->narrow) return;
+  sn_emit_16(t->w, SN_WASM_v128_const, (const int16_t[]){1, 1, 1, 1, 1, 1, 1, 1});
+  set(t, t->ones);
 }
+
+/* Steps whose sums of two products fit into 16 bits: 8 of numbers up to 15, 4 of those up to 31, times bytes. */
+static int narrow_steps(const sn_block_layout *layout) { return layout->high ? STEPS / 2 : STEPS; }
 
 /* All kernels with blocks of a kind share one function. */
 sn_status sn_jit_tiles(sn_jit *j, uint32_t *number) {
@@ -206,7 +241,8 @@ sn_status sn_jit_tiles(sn_jit *j, uint32_t *number) {
   if (!*made) {
     tiles t = {.w = j->w,
                .layout = sn_block_layout_of(kind),
-               .zero_bits = sn_quant_zero_bits(kind, SN_QUANT_BYTES)};
+               .zero_bits = sn_quant_zero_bits(kind, SN_QUANT_BYTES),
+               .narrow = j->kernel->blocks->twos ? narrow_steps(sn_block_layout_of(kind)) : 0};
     sn_wasm_function(t.w, N_PARAMS);
     make_locals(&t);
     sn_emit_while(t.w, N, 1);

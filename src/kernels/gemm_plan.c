@@ -51,27 +51,37 @@ const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa) {
   return best;
 }
 
+/* Whether four products of 255 and `sign` add up to `sum`. */
+static bool fours_make(const sn_gemm_ukr *fours, int8_t sign, int32_t sum) {
+  enum { MOST = 32 };
+  if (fours->mr > MOST || fours->nr > MOST) return false;
+  uint8_t a[MOST * SN_GEMM_MOST_TOGETHER];
+  int8_t b[MOST * SN_GEMM_MOST_TOGETHER];
+  int32_t c[MOST] = {0};
+  memset(a, 255, sizeof a);
+  memset(b, sign, sizeof b);
+  fours->run(1, a, b, c, 0, true, 1);
+  for (int j = 0; j < fours->nr; j++)
+    if (c[j] != sum) return false;
+  return true;
+}
+
 /* Tries the largest bytes: if the machine takes 255 for -1, or saturates sums of two, results are far off. */
 bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours) {
-  enum { MOST = 32 };
-  static const int8_t signs[] = {-128, 127};
-  bool exact = fours->mr <= MOST && fours->nr <= MOST;
-  for (int s = 0; s < 2 && exact; s++) {
-    uint8_t a[MOST * SN_GEMM_MOST_TOGETHER];
-    int8_t b[MOST * SN_GEMM_MOST_TOGETHER];
-    int32_t c[MOST] = {0};
-    memset(a, 255, sizeof a);
-    memset(b, signs[s], sizeof b);
-    fours->run(1, a, b, c, 0, true, 1);
-    for (int j = 0; j < fours->nr; j++)
-      exact = exact && c[j] == SN_GEMM_MOST_TOGETHER * 255 * signs[s];
-  }
-  return exact;
+  const int most = SN_GEMM_MOST_TOGETHER * 255;
+  return fours_make(fours, 127, most * 127) && fours_make(fours, -128, most * -128);
+}
+
+static bool can_call_fours(const sn_gemm_run_time *made) {
+  return made && made->fours.run && made->ready(made->module);
 }
 
 const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made) {
-  if (!made || !made->fours.run || !made->ready(made->module)) return NULL;
-  return sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : NULL;
+  return can_call_fours(made) && sn_gemm_ukr_is_exact(&made->fours) ? &made->fours : NULL;
+}
+
+bool sn_gemm_sums_twos(const sn_gemm_run_time *made) {
+  return can_call_fours(made) && fours_make(&made->fours, 127, 2 * INT16_MAX);
 }
 
 const sn_gemm_ukr *sn_gemm_ukr_fallback(const sn_gemm_ukr *of) {

@@ -102,6 +102,10 @@ bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours);
 /* The kernel of four terms that was made at run time, if this worker can call it and it is exact; else NULL. */
 const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made);
 
+/* Whether that kernel saturates sums of two products of large bytes: then the machine has no sum of four products, and makes
+ * it of sums of two in 16 bits. */
+bool sn_gemm_sums_twos(const sn_gemm_run_time *made);
+
 /* Fills the second half of *g, for this micro-kernel of g->dtype, or for a smaller one with the same
  * bits if that reads the left side without packing, or computes only half as many points beyond C. */
 void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr);

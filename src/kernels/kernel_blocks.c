@@ -127,6 +127,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
   p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
   p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
+  p->twos = machine->target->fused && sn_gemm_sums_twos(machine->gemm);
   p->half_totals = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
   p->unit = rows_of_unit(p, s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;

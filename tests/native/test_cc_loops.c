@@ -257,6 +257,9 @@ static bool is_of_bytes(int op) {
   switch (op) {
   case SN_WASM_i32x4_dot_i16x8_s:
   case SN_WASM_i32x4_relaxed_dot_add:
+  case SN_WASM_i16x8_relaxed_dot:
+  case SN_WASM_i16x8_add:
+  case SN_WASM_i16x8_sub:
   case SN_WASM_i32_load8_s:
   case SN_WASM_i8x16_eq:
   case SN_WASM_i8x16_sub:

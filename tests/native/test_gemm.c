@@ -565,16 +565,30 @@ static void of_saturated(ptrdiff_t k, const void *a, const void *b, void *c, ptr
     ((int32_t *)c)[j] = 2 * (two > INT16_MAX ? INT16_MAX : two < INT16_MIN ? INT16_MIN : two);
 }
 
+static bool always(const void *module) {
+  (void)module;
+  return true;
+}
+
 static void test_exactness_is_found_out(void **state) {
   (void)state;
+  sn_gemm_run_time made = {.ready = always};
+  assert_false(sn_gemm_sums_twos(NULL));
+  assert_false(sn_gemm_sums_twos(&made));
   for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
     if (sn_gemm_ukrs[i].together != 4) continue;
     sn_gemm_ukr ukr = sn_gemm_ukrs[i];
     assert_true(sn_gemm_ukr_is_exact(&ukr));
+    made.fours = ukr;
+    assert_false(sn_gemm_sums_twos(&made));
     ukr.run = of_signed;
     assert_false(sn_gemm_ukr_is_exact(&ukr));
+    made.fours = ukr;
+    assert_false(sn_gemm_sums_twos(&made));
     ukr.run = of_saturated;
     assert_false(sn_gemm_ukr_is_exact(&ukr));
+    made.fours = ukr;
+    assert_true(sn_gemm_sums_twos(&made));
   }
 }
 
