@@ -111,8 +111,9 @@ export class MemoryView {
       const report = await this.plan(budget);
       if (this.whole === whole && this.budget === budget) this.present(report);
     } catch (error) {
-      if (this.whole === whole && this.budget === budget)
-        setText(element('memory-note'), error instanceof Error ? error.message : String(error));
+      if (this.whole !== whole || this.budget !== budget) return;
+      this.present(whole);
+      setText(element('memory-note'), `${error instanceof Error ? error.message : String(error)}. The picture shows the plan without a budget.`);
     }
   }
 
