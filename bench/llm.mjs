@@ -2,6 +2,7 @@
 // prompts and steps of LoRA (of the small model only) on two threads. It runs in Node, or with --page in a worker of Chromium
 // beside @wllama/wllama, which is llama.cpp in WebAssembly. Both take turns, and the best time of each counts. ROUNDS=N sets
 // the number of turns.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -111,6 +112,9 @@ if (isInPage) {
     await browser.close();
     server.close();
   }
+} else if (kinds.length > 1) {
+  // A process for each: the peak of the memory in use counts from its beginning.
+  for (const kind of kinds) execFileSync(process.execPath, [import.meta.filename, kind, '--size', size], { stdio: 'inherit' });
 } else {
   const [kind] = kinds;
   console.log(`${kind}, Node`);
