@@ -10,7 +10,7 @@ import { load, met, roundTrip } from './jssource.mjs';
 
 await sn.init({ threads: 1 });
 
-const programs = Number(process.env.SINTER_TEST_NESTED ?? 150);
+const programs = Number(process.env.SINTER_TEST_NESTED ?? 60);
 const firstSeed = Number(process.env.SINTER_TEST_SEED ?? 1);
 const DEPTH = 3;
 
