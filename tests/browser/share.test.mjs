@@ -159,8 +159,14 @@ describe('a shared program', () => {
     assert.equal(await get('example-mlp').getAttribute('aria-pressed'), 'true');
   });
 
-  test('a page, an example, a model or an equation in the address that there is not is said', async () => {
+  test('a tab, a setting, a page, an example, a model or an equation in the address that there is not is said', async () => {
     for (const [address, expected] of [
+      ['#nothing', /no tab nothing; models, fit/],
+      ['?example=throw#toString', /no tab toString/],
+      ['?set=nothing:1', /no setting nothing; there are learningRate/],
+      ['?set=seed:1;toString:1', /no setting toString/],
+      ['?set=sizes', /Sizes: whole numbers/],
+      ['?set=batch:1:2', /Batch size: a whole number/],
       ['?logic=nothing#logic', /no page nothing of circuits and rules/],
       ['?logic=rules&rules=nothing#logic', /no example nothing of rules; this is A family/],
       ['?model=nothing#models', /no model nothing; digits and writer/],

@@ -2,7 +2,8 @@
 // the fragment, beside the tab, so that no server sees them: #program=1.<packed>, or #compiler&program=1.<packed>. Opening such
 // an address runs nothing by itself.
 
-import { readSettings, type Settings } from '../state/settings.ts';
+import { beginningOf } from '../views/format.ts';
+import { readSettings, SETTING_NAMES, SettingError, type Settings } from '../state/settings.ts';
 import type { Brought } from './packed.ts';
 
 /** The packed program of an address; null if there is none. */
@@ -20,8 +21,12 @@ export async function documented(): Promise<string | null> {
   return name === null ? null : (await import('./documented.ts')).read(name);
 }
 
-/** The settings of a program of the list: ?example=mlp&set=batch:64;seed:1. */
+/** The settings of a program of the list: ?example=mlp&set=batch:64;seed:1. Throws SettingError. */
 export function askedSettings(): Settings {
   const parts = (new URLSearchParams(location.search).get('set') ?? '').split(';').filter((part) => part !== '');
-  return readSettings(Object.fromEntries(parts.map((part) => part.split(':', 2))));
+  // Without a colon, the name is read as the value, which no setting has.
+  const asked = Object.fromEntries(parts.map((part) => [part.split(':', 1)[0], part.slice(part.indexOf(':') + 1)]));
+  const unknown = Object.keys(asked).find((name) => !(SETTING_NAMES as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new SettingError(`there is no setting ${beginningOf(unknown)}; there are ${SETTING_NAMES.join(', ')}`);
+  return readSettings(asked);
 }

@@ -2,6 +2,7 @@
 // #compiler, #bench). The code of all but the first is loaded when they are first opened.
 
 import { element, keepQuery, setText } from './dom.ts';
+import { beginningOf } from './format.ts';
 import { Tabs } from './tabs.ts';
 
 export interface PlaceActions {
@@ -40,7 +41,7 @@ const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise
   bench: async (root, actions) => new (await import('../bench/tab.ts')).BenchTab(root, actions),
 };
 
-/** The place in the address, '' for training, and then the other parts of its fragment. */
+/** What the address has in the place of a place, '' for training, and then the other parts of its fragment. */
 function placeAndMore(): string[] {
   const parts = location.hash.slice(1).split('&').filter((part) => part !== '');
   return parts[0]?.includes('=') === false ? parts : ['', ...parts];
@@ -60,9 +61,11 @@ export class Places {
     });
     const follow = (): void => {
       const [asked] = placeAndMore();
-      const place = Object.hasOwn(LOAD, asked) ? asked : TRAINING;
+      const place = this.current === '' ? TRAINING : this.current;
       this.tabs.show(place);
       this.open(place);
+      if (place === TRAINING && !['', TRAINING].includes(asked))
+        actions.address(`there is no tab ${beginningOf(asked)}; ${Object.keys(LOAD).join(', ')} are those beside Training`);
     };
     addEventListener('popstate', () => {
       keepQuery();
@@ -71,9 +74,10 @@ export class Places {
     follow();
   }
 
-  /** The place that is shown, as in the address. */
+  /** The place that is shown, as in the address: '' for training. */
   get current(): string {
-    return placeAndMore()[0];
+    const [asked] = placeAndMore();
+    return Object.hasOwn(LOAD, asked) ? asked : '';
   }
 
   get training(): boolean {
