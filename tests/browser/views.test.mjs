@@ -84,6 +84,54 @@ describe('the views of the compiler', () => {
     await page.click(by('tab-stages'));
   });
 
+  test('what a view says of its choice goes with another choice', async () => {
+    const details = () => page.textContent(by('node-details'));
+    const hint = /^Choose a box/;
+    await example('dense');
+    await page.click(by('show-nodes'));
+    await page.focus(by('graph'));
+    await page.keyboard.press('n');
+    assert.doesNotMatch(await details(), hint);
+    const first = page.locator(`${by('program-editor')} .cm-line`).first();
+    const last = page.locator(`${by('program-editor')} .cm-line`, { hasText: 'return sn.relu' });
+    await last.click();
+    assert.match(await details(), hint);
+    assert.ok((await lit()).boxes >= 3);
+    // As a text the stage has no boxes; the picture follows when it is back.
+    await page.click(by('show-text'));
+    await first.click();
+    await page.click(by('show-graph'));
+    assert.equal((await lit()).boxes, 0);
+    assert.match(await details(), hint);
+
+    await example('mlp');
+    await page.click(by('tab-time'));
+    await page.click(by('time-run'));
+    await page.waitForSelector(`${by('time-found')}:not([hidden])`, { timeout: PATIENCE_MS });
+    await page.focus(by('timeline'));
+    await page.keyboard.press('n');
+    const said = await page.textContent('#time-details');
+    assert.match(said, /^k\d+ /);
+    // A press that is drawn downwards, out of the timeline, chooses nothing.
+    const { x, y, width } = await page.locator(by('timeline')).boundingBox();
+    await page.mouse.move(x + width / 2, y + 40);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + 300, { steps: 5 });
+    await page.mouse.up();
+    assert.equal(await page.textContent('#time-details'), said);
+    assert.equal((await lit()).kernels.length, 1);
+    const [label, top] = await page.evaluate(() => [document.querySelector('#roofline text.axis[text-anchor=end]:nth-last-of-type(2)'), document.querySelector('#roofline svg')].map((each) => each.getBoundingClientRect().top));
+    assert.ok(label >= top, `the label of the roof begins ${top - label} px above its picture`);
+
+    await page.click(by('tab-memory'));
+    await page.waitForSelector(`${by('memory')} rect`);
+    await page.locator(`${by('memory')} rect`).nth(2).focus();
+    await page.keyboard.press('Enter');
+    assert.equal((await lit()).blocks, 1, 'the keyboard chooses a block, however low it is');
+    assert.equal(await page.textContent('#time-details'), '');
+    await page.click(by('tab-stages'));
+  });
+
   test('a selection among 4,000 nodes is lit, and drawn', async () => {
     const source = `function program(x) {
   let y = x;

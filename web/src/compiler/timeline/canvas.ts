@@ -29,7 +29,7 @@ export class TimelineCanvas {
   private hovered: Found | null = null;
   private lit: ReadonlySet<number> | null = null;
   private cursor: Found | null = null;
-  private readonly pointers = new Map<number, number>();
+  private readonly pointers = new Map<number, { x: number; y: number }>();
   private moved = 0;
   private readonly draw = perFrame(() => this.paint());
 
@@ -95,7 +95,7 @@ export class TimelineCanvas {
   private down(event: PointerEvent): void {
     if (event.button !== 0) return;
     this.canvas.setPointerCapture(event.pointerId);
-    this.pointers.set(event.pointerId, event.clientX);
+    this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     if (this.pointers.size === 1) this.moved = 0;
   }
 
@@ -107,19 +107,19 @@ export class TimelineCanvas {
     }
     const spread = (): number => {
       const [a, b] = [...this.pointers.values()];
-      return b === undefined ? 0 : Math.abs(a - b);
+      return b === undefined ? 0 : Math.abs(a.x - b.x);
     };
     const before = spread();
-    this.pointers.set(event.pointerId, event.clientX);
-    const dx = (event.clientX - was) / this.pointers.size;
-    this.moved += Math.abs(dx);
+    this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    const dx = (event.clientX - was.x) / this.pointers.size;
+    this.moved += Math.abs(dx) + Math.abs(event.clientY - was.y);
     if (this.moved < CLICK_PIXELS) return;
     this.hover(null, { x: 0, y: 0 });
     const by = (dx / this.canvas.clientWidth) * (this.to - this.from);
     this.look(this.from - by, this.to - by);
     if (this.pointers.size === 2 && before > 0) {
       const [a, b] = [...this.pointers.values()];
-      this.zoom(Math.max(0.2, spread() / before), (a + b) / 2 - this.canvas.getBoundingClientRect().left);
+      this.zoom(Math.max(0.2, spread() / before), (a.x + b.x) / 2 - this.canvas.getBoundingClientRect().left);
     }
   }
 
@@ -129,8 +129,12 @@ export class TimelineCanvas {
   }
 
   private choose(found: Found | null): void {
-    this.cursor = found;
     this.events.select(found);
+    this.outline(found);
+  }
+
+  outline(found: Found | null): void {
+    this.cursor = found;
     this.draw();
   }
 

@@ -6,7 +6,8 @@ import { significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const [LEFT, BOTTOM, TOP, RIGHT] = [46, 26, 10, 14];
+/** The margins. Above a roof at the top there is room for its label. */
+const [LEFT, BOTTOM, TOP, RIGHT] = [46, 26, 20, 14];
 
 export interface Point {
   kernel: number;

@@ -216,16 +216,20 @@ export class MemoryView {
     const width = (block.last - block.first + 1) * column;
     const height = Math.max(MIN_HEIGHT, block.bytes * perByte);
     const y = Math.max(0, bottom - block.offset * perByte - height);
-    const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0 });
+    const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0, role: 'button' });
     // A block has the colour of the kernel that writes it, as in the graph.
     box.style.setProperty('--hue', String(kernelHue(block.first)));
     const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)), create('p', '', this.report === null ? '' : sayWhy(this.report, block, block.first)));
     box.addEventListener('pointerenter', say);
     box.addEventListener('focus', say);
     box.dataset.block = String(block.value);
-    box.addEventListener('click', () => {
+    const choose = (): void => {
       // With a budget, kernels have other numbers, so nothing is selected.
       if (this.report === this.whole) this.selection.choose({ what: 'block', value: block.value });
+    };
+    box.addEventListener('click', choose);
+    box.addEventListener('keydown', (event) => {
+      if ((event as KeyboardEvent).key === 'Enter') choose();
     });
     const title = svg('title', {});
     title.textContent = sayBlock(block);

@@ -11,7 +11,7 @@ import { countBoxes, drawKernels, drawNodes, MAX_NODES, type Drawing, type Marks
 import { Layouter } from '../layouter.ts';
 import { allNodes, GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
 import { describeBox, type Line } from './box-details.ts';
-import type { Lit, Selection } from '../selection.ts';
+import type { Chosen, Lit, Selection } from '../selection.ts';
 import { Choice } from '../../views/choice.ts';
 import type { CodeView } from './code-view.ts';
 import { DiffView } from './diff-view.ts';
@@ -38,6 +38,8 @@ export class StagesView {
   /** The number of the newest drawing; older ones are dropped. */
   private turn = 0;
   private shown: Scene | null = null;
+  /** The box that is outlined and described, until something else is chosen. */
+  private own: { box: number; chosen: Chosen } | null = null;
   private readonly layouter = new Layouter();
   private readonly list = element('stages');
   private readonly tip = element('graph-tip');
@@ -277,8 +279,15 @@ export class StagesView {
 
   private present(scene: Scene): void {
     this.wait(null);
-    if (this.shown === scene) return;
+    if (this.shown !== scene) this.begin(scene);
+    this.describe(this.own?.box ?? null);
+    if (this.rewrites.shown === null) this.light(this.selection.lit, true);
+    else this.lightRewrite(true);
+  }
+
+  private begin(scene: Scene): void {
     this.shown = scene;
+    this.own = null;
     const canvas = element('graph');
     canvas.dataset.boxes = String(scene.boxes.length);
     canvas.dataset.lines = String(scene.lines.length);
@@ -286,9 +295,6 @@ export class StagesView {
     canvas.dataset.marked = String(scene.boxes.filter(({ mark }) => mark !== 'none').length);
     this.canvas.show(scene, false);
     this.legend(scene);
-    this.describe(null);
-    if (this.rewrites.shown === null) this.light(this.selection.lit, true);
-    else this.lightRewrite(true);
   }
 
   private legend(scene: Scene): void {
@@ -310,7 +316,9 @@ export class StagesView {
     this.describe(box);
     if (box === null || this.shown === null) return this.selection.choose(null);
     const { node, id } = this.shown.boxes[box];
-    this.selection.choose(node === null ? { what: 'kernel', kernel: id } : { what: 'node', node });
+    const chosen: Chosen = node === null ? { what: 'kernel', kernel: id } : { what: 'node', node };
+    this.own = { box, chosen };
+    this.selection.choose(chosen);
   }
 
   /** Highlights what belongs to the selection, in the picture or the text. */
@@ -318,12 +326,17 @@ export class StagesView {
     if (this.report === null || element('view-stages').hidden) return;
     if (this.form.value === 'show-text') return this.text.light(lit === null ? new Set() : this.litLines(lit));
     if (this.shown === null) return;
+    const isOwn = lit !== null && lit.chosen === this.own?.chosen;
+    if (!isOwn && this.own !== null) {
+      this.own = null;
+      this.canvas.select(null);
+      this.describe(null);
+    }
     const boxes = lit === null ? null : Uint8Array.from(this.shown.boxes, ({ node, id }) =>
       Number(node === null ? lit.kernels.has(id) : lit.has(node)),
     );
     element('graph').dataset.lit = String(boxes?.reduce((sum, each) => sum + each, 0) ?? 0);
     // What was chosen in the graph is visible already.
-    const isOwn = lit?.chosen.what === 'node' || lit === null;
     this.canvas.light(boxes, mayMove && !isOwn);
   }
 

@@ -8,7 +8,7 @@ import { bytes, plural, scaled, significant } from '../../views/format.ts';
 import type { Lab } from '../lab.ts';
 import type { Profiled } from '../protocol.ts';
 import { isForDevice, type Kernel, type Report } from '../report.ts';
-import type { Selection } from '../selection.ts';
+import type { Chosen, Selection } from '../selection.ts';
 import { calibrate } from '../timeline/calibrate.ts';
 import { TimelineCanvas } from '../timeline/canvas.ts';
 import { writeTracks } from '../timeline/devtools.ts';
@@ -46,6 +46,8 @@ export class TimeView {
   /** The lab whose roof this is: another engine has another roof. */
   private roofOf: Lab | null = null;
   private busy = false;
+  /** What was chosen in the timeline: its slice is outlined and described, until something else is chosen. */
+  private own: Chosen | null = null;
   private readonly canvas: TimelineCanvas;
   private readonly button = element<HTMLButtonElement>('time-run');
   private readonly step = element<HTMLSelectElement>('time-step');
@@ -68,7 +70,13 @@ export class TimeView {
     element('time-chrome').addEventListener('click', () => void this.save('chrome'));
     element('time-speedscope').addEventListener('click', () => void this.save('speedscope'));
     element('time-devtools').addEventListener('click', () => this.writeTracks());
-    selection.listen((lit) => this.light(lit === null ? null : lit.kernels));
+    selection.listen((lit) => {
+      if (lit === null || lit.chosen !== this.own) {
+        this.canvas.outline(null);
+        setText(element('time-details'), '');
+      }
+      this.light(lit === null ? null : lit.kernels);
+    });
     new ResizeObserver(() => this.drawRoofline()).observe(this.roofline);
   }
 
@@ -117,6 +125,7 @@ export class TimeView {
       ...Array.from({ length: runs }, (_, i) => option(String(i), `Run ${i + 1}: ${significant(data.runs[2 * i + 1] - data.runs[2 * i], 2)} ms`)),
     );
     this.canvas.show(this.lanes);
+    setText(element('time-details'), '');
     const canvas = element('timeline');
     canvas.dataset.slices = String(data.begin.length);
     canvas.dataset.lanes = String(data.workers.length);
@@ -270,7 +279,8 @@ export class TimeView {
 
   private select(found: Found | null): void {
     const kernel = found?.slice == null ? null : this.kernelOf(found.slice);
-    this.selection.choose(kernel === null ? null : { what: 'kernel', kernel: kernel.id });
+    this.own = kernel === null ? null : { what: 'kernel', kernel: kernel.id };
+    this.selection.choose(this.own);
     setText(element('time-details'), found === null ? '' : this.sentences(found).join(' · '));
   }
 
