@@ -114,6 +114,20 @@ describe('chats', () => {
     }
   });
 
+  test('a template that never ends is ended with the worker', async () => {
+    const loop = (inner) => `{% for i in range(100000) %}${inner}{% endfor %}`;
+    await open('endless.gguf', fileWith({ 'tokenizer.chat_template': loop(loop(loop('{% set x = 1 %}'))) }));
+    await send('hello', 5);
+    await page.waitForTimeout(500);
+    await get('chat-stop').click();
+    await until(async () => /It does not stop\. End what runs/.test(await said('chat-note')), 'said so');
+    await get('models-kill').click();
+    await over();
+    await until(async () => (await said('models-notice')).startsWith('endless.gguf is open'), 'opened again');
+    assert.equal(await get('chat-prompt').inputValue(), 'hello');
+    assert.equal(await said('chat-note'), '');
+  });
+
   test('another file ends the chat with the one before, and begins its own', async () => {
     await open('first.gguf', fileWith({}, { context: 1 << 16 }));
     await send('what of this?', 1e6);

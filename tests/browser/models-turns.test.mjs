@@ -139,6 +139,29 @@ describe('odd orders in the Models tab', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('what is asked of a model while another one loads is not shown with that one', async () => {
+    const choose = (name, bytes, ids) => page.evaluate(([file, content, list]) => {
+      const by = (id) => document.querySelector(`[data-testid=${id}]`);
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(content)], file));
+      by('models-file').files = transfer.files;
+      by('models-file').dispatchEvent(new Event('change'));
+      for (const id of list) by(id).click();
+    }, [name, [...bytes], ids]);
+    const strange = file.model({ nodes: [file.node('Strange', ['x'], ['y'])], inputs: [file.value('x', 1, [4])], outputs: [file.value('y', 1, [4])] });
+    for (const [name, bytes, runs] of [['other.onnx', net, true], ['strange.onnx', strange, false]]) {
+      await open('classifier.onnx', classifier);
+      await choose(name, bytes, ['models-measure', 'models-run']);
+      await until(async () => (await said('models-notice')).startsWith(`${name} is open`), `opened ${name}`);
+      await page.waitForTimeout(1000);
+      assert.equal(await said('models-ops-foot'), '');
+      assert.equal(await said('models-run-note'), '');
+      assert.equal(await page.locator('.model-output').count(), 0);
+      assert.equal(await get('models-measure').isEnabled(), runs);
+    }
+    assert.deepEqual(faults, []);
+  });
+
   test('a file that is opened while the model of the page is taken is the one that is open', async () => {
     await page.evaluate((bytes) => {
       window.questions.onAsk = (method) => {

@@ -7,6 +7,8 @@ import type { Runner } from './runner.ts';
 
 /** How long the worker writes before the page shows more. */
 const SLICE_MS = 60;
+/** What has not stopped after so long may be a template that never ends: nothing within the worker can stop it. */
+const STUCK_MS = 3000;
 
 const FIELDS: [id: string, label: string, name: keyof Sampling, least: number, most: number, isWhole: boolean][] = [
   ['chat-temperature', 'Temperature', 'temperature', 0, 100, false],
@@ -49,7 +51,7 @@ export class ChatCard {
       event.preventDefault();
       void this.write();
     });
-    this.stop.addEventListener('click', () => (this.isStopped = true));
+    this.stop.addEventListener('click', () => this.askToStop());
     element('chat-clear').addEventListener('click', () => this.clear());
     this.measure.addEventListener('click', () => void this.showParts());
   }
@@ -72,6 +74,14 @@ export class ChatCard {
     this.messages = [];
     this.log.replaceChildren();
     this.say('');
+  }
+
+  private askToStop(): void {
+    this.isStopped = true;
+    const { turn } = this;
+    setTimeout(() => {
+      if (turn === this.turn && this.isWriting && this.isStopped) this.say('It does not stop. End what runs, above, ends it.', true);
+    }, STUCK_MS);
   }
 
   private say(text: string, isProblem = false): void {
@@ -166,11 +176,13 @@ export class ChatCard {
   private async showParts(): Promise<void> {
     this.quiet();
     this.measure.disabled = true;
+    const { turn } = this;
     try {
       const parts = await this.runner.ask('parts');
+      if (turn !== this.turn) return;
       element('chat-parts').replaceChildren(...partRows(parts));
     } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error), true);
+      if (turn === this.turn) this.say(error instanceof Error ? error.message : String(error), true);
     } finally {
       this.measure.disabled = this.isWriting;
     }

@@ -46,6 +46,8 @@ export class ModelsTab {
   /** The open file, and the best time of a run. */
   private source: { name: string; blob: Blob; isMade: boolean } | null = null;
   private runMs: number | null = null;
+  /** Counts the models that were opened: what was asked of one is not shown with the next. */
+  private turn = 0;
   private making: { readonly which: Maker } | null = null;
   private isTaken = false;
   /** The page's own model trains only while the tab is shown. */
@@ -188,6 +190,7 @@ export class ModelsTab {
   private show(facts: Facts): void {
     const { kind, name, words, problem, graph, inputs, writes } = facts;
     const runs = kind === 'onnx' && problem === null;
+    this.turn++;
     this.runMs = null;
     this.classes = [];
     this.say(`${name} is open.`);
@@ -229,13 +232,16 @@ export class ModelsTab {
     }
     this.surroundings.quiet();
     this.note('Compiling and running…');
+    const { turn } = this;
     try {
       const { outputs, firstMs, ms } = await this.runner.ask('run', given);
+      if (turn !== this.turn) return;
       this.runMs = ms;
       showOutputs(shown, outputs, this.classes);
       element('models-run-note').dataset.ms = String(ms);
       this.note(`${significant(ms)} ms a run; the first one, which compiles, ${significant(firstMs)} ms. ${plural(outputs.length, 'output')}.`);
     } catch (error) {
+      if (turn !== this.turn) return;
       shown.replaceChildren();
       this.note(textOf(error), true);
     }
@@ -247,14 +253,16 @@ export class ModelsTab {
     this.surroundings.quiet();
     const button = element<HTMLButtonElement>('models-measure');
     button.disabled = true;
+    const { turn } = this;
     try {
       const times = await this.runner.ask('times', given);
+      if (turn !== this.turn) return;
       this.ops.setTimes(times, this.runMs);
       this.graph.setTimes(times);
     } catch (error) {
-      this.ops.fail(textOf(error));
+      if (turn === this.turn) this.ops.fail(textOf(error));
     } finally {
-      button.disabled = false;
+      if (turn === this.turn) button.disabled = false;
     }
   }
 
