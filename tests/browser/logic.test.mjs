@@ -370,6 +370,12 @@ describe('the Logic tab', () => {
     await says('rules-problem', 'facts derived');
     assert.equal(await number('rules-count'), closure(PAIRS));
     assert.equal(await get('rules-example').inputValue(), 'own');
+    // One that does not fit is not taken for the one before.
+    await page.evaluate(() => (Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }));
+    await write(`${long}% and longer`);
+    await says('rules-problem', 'Press Run');
+    await page.reload();
+    await says('error', 'the address has no usable program of rules');
   });
 
   test('every answer is explained, whatever its query and its names look like', async () => {

@@ -91,6 +91,7 @@ export interface AskedRules {
 /** Keeps a long text for a reload of the tab. Returns what the address says of it. */
 function keepLong(text: string): string {
   try {
+    sessionStorage.removeItem(KEPT); // not to be taken for a text that does not fit
     sessionStorage.setItem(KEPT, text);
   } catch {
     // A browser without storage, or a full one: a reload begins with the example.

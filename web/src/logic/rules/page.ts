@@ -18,6 +18,8 @@ import { Rounds } from './rounds.ts';
 import { answersTable, joinsTable } from './tables.ts';
 
 const TYPING_MS = 350;
+/** A check that takes longer is announced: what is said meanwhile would be of another text. */
+const LONG_MS = 400;
 const FIRST = 'family';
 const OWN = 'own';
 
@@ -167,11 +169,16 @@ export class RulesPage {
   /** While the user types, only checks for errors. */
   private async check(): Promise<void> {
     const turn = ++this.turn;
+    const long = setTimeout(() => {
+      if (turn === this.turn) this.say('Reading the rules…');
+    }, LONG_MS);
     try {
       await this.reasoner.check(this.now());
       if (turn === this.turn) this.say('Press Run, or Ctrl and Enter in the editor.');
     } catch (error) {
       if (turn === this.turn) this.fail(error);
+    } finally {
+      clearTimeout(long);
     }
   }
 
