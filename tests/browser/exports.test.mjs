@@ -111,6 +111,17 @@ describe('files of the playground', () => {
     }
   });
 
+  test('a program that is only looked at has no page of its own', async () => {
+    await page.goto(`${server.url}?example=softmax`);
+    await page.waitForSelector('body[data-phase=failed]', { timeout: PATIENCE_MS });
+    await page.click(`${by('share')} summary`);
+    for (const id of ['share-file', 'share-html']) {
+      await page.click(by(id));
+      await wait(() => /^Softmax is a program to look at/.test(document.querySelector('[data-testid=share-note]').textContent));
+    }
+    await page.keyboard.press('Escape');
+  });
+
   test('the settings and the text of the editor go along', async () => {
     await page.goto(`${server.url}?example=xor&set=seed:7`);
     await ready();
@@ -162,6 +173,7 @@ describe('files of the playground', () => {
       const svg = readFileSync(path, 'utf8');
       assert.match(svg, /^<svg /);
       assert.ok(svg.includes(title));
+      assert.ok(svg.includes('scrollbar-width: none'), 'no scroll bar over what it shows');
       const width = await page.evaluate(async (text) => {
         const image = new Image();
         image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;

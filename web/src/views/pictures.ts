@@ -43,7 +43,8 @@ export class Pictures {
       const { toPng, toSvg } = await import('html-to-image');
       const options = { backgroundColor: css('--card'), pixelRatio: RATIO, skipFonts: true };
       const link = document.createElement('a');
-      link.href = await (form === 'png' ? toPng(view, options) : toSvg(view, options));
+      view.classList.add('pictured');
+      link.href = await (form === 'png' ? toPng(view, options) : toSvg(view, options)).finally(() => view.classList.remove('pictured'));
       link.download = `sinter-${nameOf(titleOf(view))}.${form}`;
       link.click();
       setText(this.note, `Saved ${link.download}.`);
