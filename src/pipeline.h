@@ -21,6 +21,11 @@ typedef struct sn_compile_options {
   sn_tuning tuning;     /* sn_compile_begin sets target, fusion and jit by it */
 } sn_compile_options;
 
+/* Whether some values keep more than their 16 bits. */
+static inline bool sn_keeps_excess(const sn_compile_options *options) {
+  return options->excess && !options->target->deterministic;
+}
+
 /* Compiles *traced (with outputs and n_arguments set). Temporary memory comes from its arena; the
  * result owns an arena of its own, and the caller frees it with sn_executable_free. */
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,

@@ -13,6 +13,12 @@ const MOST_CALLS = 20000;
 
 before(() => sn.init());
 
+/** Makes programs of the kind that was tuned last be compiled with other factors. */
+const choose = (factors) => {
+  const line = sn.tuned.text().trimEnd().split('\n').at(-1);
+  sn.tuned.use(`sinter tuned 1\n${line.replace(/ \S+\*\S+/g, '')} ${factors}\n`);
+};
+
 const net = nn.sequential(nn.linear(12, 16), nn.gelu(), nn.layerNorm(16), nn.linear(16, 3));
 const loss = (params, x, y) => net.apply(params, x).sub(y).square().mean();
 const batch = () => [random.normal(random.key(2), [10, 12]), random.normal(random.key(3), [10, 3])];
@@ -80,12 +86,27 @@ test('inspect compiles what a text tells of', async () => {
   const x = random.normal(random.key(6), [40, 30]);
   const kernels = (options) => sn.inspect(f, options)(x).kernels.length;
   await sn.tune(f)(x);
-  const line = sn.tuned.text().trimEnd().split('\n').at(-1);
-  sn.tuned.use(`sinter tuned 1\n${line.replace(/ \S+\*\S+/g, '')} fuse*0\n`);
+  choose('fuse*0');
   assert.ok(kernels({ tune: true }) > kernels(), 'without fusion');
   assert.deepEqual(sn.inspect(f, { tune: true })(x).tuning, {
     done: true, trials: [{ knob: 'fuse', what: 'whether ops are fused', factor: 0, outcome: 'taken', chosen: true }],
   });
+});
+
+test('products of 16 bits are rounded in every form as they are in the plain one', async () => {
+  const f = (w, x) => x.matmul(w).tanh().matmul(w.transpose()).sub(x).square().mean();
+  const args = [random.normal(random.key(7), [24, 32]), random.normal(random.key(8), [16, 24])];
+  for (const precision of ['float16', 'bfloat16']) {
+    const run = (options) => sn.jit(sn.grad(f), { precision, ...options })(...args).dataSync();
+    const plain = run();
+    const { trials } = await sn.tune(sn.grad(f), { precision })(...args);
+    assert.ok(trials.length > 10 && !trials.some(({ knob }) => ['again', 'pad', 'fuse'].includes(knob)), JSON.stringify(trials));
+    assert.deepEqual(run({ tune: true }), plain);
+    for (const factors of ['again*0', 'pad*0', 'fuse*0', 'chains*0.125 kept*0 prologue*0 fuse*0 code*0']) {
+      choose(factors);
+      assert.deepEqual(run({ tune: true }), plain, `${precision}, ${factors}`);
+    }
+  }
 });
 
 test('what was found is text, which another context may use', async () => {

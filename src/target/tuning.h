@@ -6,7 +6,7 @@
 #include "target/target.h"
 
 enum {
-#define KNOB(name, shown, field, what, ...) SN_KNOB_##name,
+#define KNOB(name, shown, stored, field, what, ...) SN_KNOB_##name,
 #include "target/knobs.def"
   SN_KNOBS
 };
@@ -26,7 +26,7 @@ typedef struct sn_tunable {
 
 typedef struct sn_knob {
   const char *name, *what;
-  bool shown;
+  bool shown, stored; /* see knobs.def */
   int n_factors;
   double factors[SN_MOST_FACTORS];
   void (*scale)(sn_tunable *t, double factor);
@@ -34,7 +34,8 @@ typedef struct sn_knob {
 
 extern const sn_knob sn_knobs[SN_KNOBS];
 
-void sn_tuning_apply(const sn_tuning *tuning, sn_tunable *t);
+/* excess: whether values are rounded under excess precision; knobs that decide which values lie in memory are then ignored. */
+void sn_tuning_apply(const sn_tuning *tuning, bool excess, sn_tunable *t);
 bool sn_tuning_is_plain(const sn_tuning *tuning);
 bool sn_tuning_equal(const sn_tuning *a, const sn_tuning *b);
 

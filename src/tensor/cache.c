@@ -115,7 +115,7 @@ static sn_compile_options tuned(const sn_compile_options *options, sn_compiled *
   sn_compile_options own = *options;
   if (sn_tuning_is_plain(&options->tuning)) return own;
   sn_tunable t = {.costs = options->target->costs, .fusion = 1, .code = 1};
-  sn_tuning_apply(&options->tuning, &t);
+  sn_tuning_apply(&options->tuning, sn_keeps_excess(options), &t);
   c->target = *options->target;
   c->target.costs = t.costs;
   own.target = &c->target;

@@ -87,13 +87,18 @@ static void begin_check(sn_tuner *t) {
   t->best->times.n = t->plain->times.n = 0;
 }
 
+/* Goes on to the next factor of a knob that may be changed here; to knob SN_KNOBS if there is none. */
+static void next_factor(sn_tuner *t) {
+  do {
+    if (++t->factor <= sn_knobs[t->knob].n_factors) continue;
+    t->factor = 1;
+    t->knob++;
+  } while (t->knob < SN_KNOBS && sn_knobs[t->knob].stored && sn_keeps_excess(&t->options));
+}
+
 /* Begins to compile the form with the next factor. If that fails at once, the next call goes on with the one after it. */
 static void begin_trial(sn_tuner *t) {
-  const sn_knob *knob = &sn_knobs[t->knob];
-  if (++t->factor > knob->n_factors) {
-    t->factor = 1;
-    knob = &sn_knobs[++t->knob];
-  }
+  next_factor(t);
   t->phase = COMPILING;
   if (t->knob == SN_KNOBS) {
     begin_check(t);
