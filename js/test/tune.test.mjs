@@ -109,6 +109,31 @@ test('products of 16 bits are rounded in every form as they are in the plain one
   }
 });
 
+test('a choice that does not fit the memory budget is forgotten', async () => {
+  const f = (x) => x.mul(2).add(1).tanh().square().mul(x.exp()).add(x.sin().mul(x.cos())).sum().add(x.matmul(x).sum());
+  const x = random.normal(random.key(9), [64, 64]);
+  const options = { memoryBudget: 20000 };
+  const plain = sn.jit(f, options)(x).item();
+  const found = await sn.tune(f, options)(x);
+  assert.equal(found.trials.find(({ knob }) => knob === 'fuse').outcome, 'refused');
+  for (const take of [
+    () => sn.jit(f, { ...options, tune: true })(x).item(),
+    async () => {
+      const run = sn.jit(f, { ...options, tune: true });
+      await run.compile(x);
+      assert.equal(run.tuning(x).done, false); // it tunes anew
+      return run(x).item();
+    },
+    () => (assert.equal(sn.inspect(f, { ...options, tune: true })(x).tuning, null), plain),
+  ]) {
+    choose('fuse*0');
+    const before = sn.tuned.text().split('\n').length;
+    assert.equal(await take(), plain);
+    assert.equal(sn.tuned.text().split('\n').length, before - 1);
+    await sn.tune(f, options)(x);
+  }
+});
+
 test('what was found is text, which another context may use', async () => {
   const text = sn.tuned.text();
   assert.match(text, /^sinter tuned 1\n/);

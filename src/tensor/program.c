@@ -21,6 +21,7 @@ void sn_program_release(sn_program *p) {
   if (p->compiled && p->compiled->exe && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
   sn_tuner_free(p->tuner);
   sn_compiled_release(p->ctx, p->compiled);
+  sn_compiled_release(p->ctx, p->untuned);
   sn_program_release(p->prelude); /* it has no prelude itself, so this recursion ends */
   sn_arena_free(&p->listing);
   sn_arena_free(&p->tracing);
@@ -67,15 +68,32 @@ static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_
 
 /* If a tuning for this program is known, compiles it with that instead. */
 static sn_status use_tuned(sn_program *p, const sn_graph *graph) {
-  sn_compiled *plain = p->compiled;
-  const sn_kept_tuning *kept = sn_tuned_find(p->ctx, plain);
+  const sn_kept_tuning *kept = sn_tuned_find(p->ctx, p->compiled);
   sn_compile_options options = p->options;
+  sn_compiled *form;
   if (!kept) return SN_OK;
   p->tunes = false;
   options.tuning = kept->tuning;
-  SN_TRY(sn_compile_begin(p->ctx, graph, &options, &p->compiled));
-  sn_compiled_release(p->ctx, plain);
+  SN_TRY(sn_compile_begin(p->ctx, graph, &options, &form));
+  p->untuned = p->compiled;
+  p->compiled = form;
   return SN_OK;
+}
+
+/* The known tuning cannot be compiled, e.g. within the memory budget: forgets it, and goes on without. */
+static void forget_tuned(sn_program *p) {
+  sn_tuned_drop(p->ctx, p->compiled);
+  sn_compiled_release(p->ctx, p->compiled);
+  p->compiled = p->untuned;
+  p->untuned = NULL;
+  p->tunes = !p->options.record;
+}
+
+/* After compiling. */
+static sn_status begin_tuning(sn_program *p) {
+  sn_compiled_release(p->ctx, p->untuned);
+  p->untuned = NULL;
+  return p->tunes && !p->tuner ? sn_tuner_new(p->ctx, p->compiled, &p->options, &p->tuner) : SN_OK;
 }
 
 static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *const *outputs,
@@ -143,9 +161,12 @@ sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, si
 
 sn_status sn_program_continue_compile(sn_program *p, double until, bool *done) {
   sn_status status = sn_compile_continue(p->ctx, p->compiled, until);
+  if (status && p->untuned) {
+    forget_tuned(p);
+    status = sn_compile_continue(p->ctx, p->compiled, until);
+  }
   *done = !status && p->compiled->exe;
-  if (*done && p->tunes && !p->tuner)
-    status = sn_tuner_new(p->ctx, p->compiled, &p->options, &p->tuner);
+  if (*done) status = begin_tuning(p);
   if (*done) sn_arena_free(&p->cutting);
   if (*done && !p->prelude && !p->options.record) {
     sn_arena_free(&p->tracing);

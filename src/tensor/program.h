@@ -22,6 +22,7 @@ struct sn_program {
   size_t note_bytes;
   bool asks_tuning; /* option tune */
   bool tunes;       /* it has to tune itself: it is not on record, and no tuning of its graph is known */
+  sn_compiled *untuned; /* while a form with a known tuning is compiled: the one without; else NULL */
   struct sn_tuner *tuner; /* finds the best form; kept afterwards to tell what was tried. Or NULL */
   bool tuned;             /* tuning is done, and compiled is the best form */
   struct sn_program_step *step; /* what makes a loaded program a training step; or NULL */

@@ -28,13 +28,15 @@ static sn_kept_tuning *find(const sn_context *ctx, const sn_kept_tuning *wanted)
   return NULL;
 }
 
+static void drop(sn_context *ctx, sn_kept_tuning *entry) {
+  ctx->n_tuned--;
+  memmove(entry, entry + 1, (size_t)(ctx->tuned + ctx->n_tuned - entry) * sizeof *entry);
+}
+
 /* Adds an entry or replaces that of the same program. If there are too many, the oldest one is dropped. */
 static sn_status put(sn_context *ctx, const sn_kept_tuning *entry) {
   sn_kept_tuning *there = find(ctx, entry);
-  if (!there && ctx->n_tuned == MOST_ENTRIES) {
-    ctx->n_tuned--;
-    memmove(ctx->tuned, ctx->tuned + 1, ctx->n_tuned * sizeof *ctx->tuned);
-  }
+  if (!there && ctx->n_tuned == MOST_ENTRIES) drop(ctx, ctx->tuned);
   if (!there) {
     SN_TRY(sn_grow(&ctx->env, (void **)&ctx->tuned, &ctx->cap_tuned, ctx->n_tuned,
                    sizeof *ctx->tuned));
@@ -50,6 +52,12 @@ void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning
   entry.tuning = *tuning;
   entry.report = *report;
   put(ctx, &entry);
+}
+
+void sn_tuned_drop(sn_context *ctx, const sn_compiled *compiled) {
+  const sn_kept_tuning entry = entry_of(ctx, compiled);
+  sn_kept_tuning *there = find(ctx, &entry);
+  if (there) drop(ctx, there);
 }
 
 const sn_kept_tuning *sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled) {

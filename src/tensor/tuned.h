@@ -25,6 +25,9 @@ typedef struct sn_kept_tuning {
 void sn_tuned_keep(sn_context *ctx, const sn_compiled *compiled, const sn_tuning *tuning,
                    const sn_tuning_report *report);
 
+/* Forgets what is kept for this graph. */
+void sn_tuned_drop(sn_context *ctx, const sn_compiled *compiled);
+
 /* What is kept for this graph, or NULL; valid until something else is kept. Programs on record find the tuning of programs
  * that are not. */
 const sn_kept_tuning *sn_tuned_find(const sn_context *ctx, const sn_compiled *compiled);
