@@ -25,7 +25,8 @@ const batch = () => [random.normal(random.key(2), [10, 12]), random.normal(rando
 
 const isTrial = ({ knob, what, factor, outcome, chosen, ms, bestMs }) =>
   typeof knob === 'string' && what.length > 10 && factor >= 0 && ['taken', 'lost', 'same', 'refused'].includes(outcome) &&
-  typeof chosen === 'boolean' && (ms === undefined) === (bestMs === undefined) && !(chosen && outcome !== 'taken');
+  typeof chosen === 'boolean' && !(chosen && outcome !== 'taken') &&
+  [ms, bestMs].every((time) => (time === undefined) === ['same', 'refused'].includes(outcome));
 
 test('a step that tunes has the values of one that does not, and ends', () => {
   const steps = [false, true].map((tune) => sn.trainStep(loss, optim.adamw({ lr: 0.01 }), { tune }));
@@ -132,6 +133,14 @@ test('a choice that does not fit the memory budget is forgotten', async () => {
     assert.equal(sn.tuned.text().split('\n').length, before - 1);
     await sn.tune(f, options)(x);
   }
+});
+
+test('what the clock cannot tell apart is measured all the same, and lost', async (t) => {
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => Math.floor(now() / 1000) * 1000); // a page's clock is coarse, too
+  const { trials } = await sn.tune((x) => x)(sn.ones([3]));
+  assert.ok(trials.every(isTrial), JSON.stringify(trials));
+  assert.ok(trials.some(({ outcome, ms }) => outcome === 'lost' && ms === 0), JSON.stringify(trials));
 });
 
 test('what was found is text, which another context may use', async () => {

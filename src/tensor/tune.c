@@ -153,6 +153,7 @@ static void measure(sn_tuner *t) {
   const double ms = time_of(tried), best_ms = time_of(best);
   if (n < RUNS && ms < best_ms * HOPELESS) return;
   sn_trial *row = &t->report.trials[t->knob][t->factor - 1];
+  row->measured = true;
   row->ms = (float)ms;
   row->best_ms = (float)best_ms;
   end_trial(t, ms < best_ms * WORTH ? SN_TRIAL_TAKEN : SN_TRIAL_LOST);
@@ -162,9 +163,10 @@ static void measure(sn_tuner *t) {
 static void check(sn_tuner *t) {
   if (t->best->times.n < CHECK_RUNS || t->plain->times.n < CHECK_RUNS) return;
   const double ms = time_of(&t->best->times), plain_ms = time_of(&t->plain->times);
+  t->report.checked = true;
   t->report.ms = (float)ms;
   t->report.plain_ms = (float)plain_ms;
-  if (ms > plain_ms * CHECK_WORTH) {
+  if (ms >= plain_ms * CHECK_WORTH) {
     sn_compiled_release(t->ctx, t->best);
     t->best = t->plain;
     t->tuning = (sn_tuning){{0}};

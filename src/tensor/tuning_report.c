@@ -12,7 +12,7 @@ static void add_trial(const sn_trial *trial, const sn_knob *knob, int f, bool ch
   sn_text_add(text, "%s{\"knob\":\"%s\",\"what\":\"%s\",\"factor\":%g,\"outcome\":\"%s\",\"chosen\":%s",
               *any ? "," : "", knob->name, knob->what, knob->factors[f],
               outcome_names[trial->outcome], chosen ? "true" : "false");
-  if (trial->ms > 0)
+  if (trial->measured)
     sn_text_add(text, ",\"ms\":%.6g,\"bestMs\":%.6g", (double)trial->ms, (double)trial->best_ms);
   sn_text_add(text, "}");
   *any = true;
@@ -22,7 +22,7 @@ void sn_tuning_report_json(const sn_tuning_report *report, const sn_tuning *tuni
                            sn_text *text) {
   bool any = false;
   sn_text_add(text, "{\"done\":%s", done ? "true" : "false");
-  if (report->ms > 0)
+  if (report->checked)
     sn_text_add(text, ",\"ms\":%.6g,\"plainMs\":%.6g", (double)report->ms, (double)report->plain_ms);
   sn_text_add(text, ",\"trials\":[");
   for (int k = 0; k < SN_KNOBS; k++)

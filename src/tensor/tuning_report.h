@@ -17,11 +17,13 @@ typedef enum sn_trial_outcome {
 /* The trial of one factor of one knob. */
 typedef struct sn_trial {
   uint8_t outcome;
-  float ms, best_ms; /* means of the quicker half of the runs, in ms; 0: it was not measured to the end */
+  bool measured;     /* to the end */
+  float ms, best_ms; /* means of the quicker half of the runs, in ms; 0 where the clock is too coarse */
 } sn_trial;
 
 typedef struct sn_tuning_report {
-  float ms, plain_ms; /* times at the last check, tuned and plain, in ms; 0: there was none */
+  bool checked;       /* whether there was a last check */
+  float ms, plain_ms; /* its times, tuned and plain, in ms */
   sn_trial trials[SN_KNOBS][SN_MOST_FACTORS];
 } sn_tuning_report;
 
