@@ -242,10 +242,29 @@ test('shares of a mean are from 0 to below 1', () => {
   }
   assertThrows(() => optim.adamw({ beta2: 1 }), sn.SinterError, { op: 'optim.adamw', message: /beta2/ });
   assertThrows(() => optim.rmsprop({ decay: 1 }), sn.SinterError, { op: 'optim.rmsprop', message: /decay/ });
+  for (const decay of [1, 2, -0.5]) assertThrows(() => optim.ema(optim.adam(), { decay }), sn.SinterError, { op: 'optim.ema', message: /decay/ });
   for (const make of [() => optim.adam({ beta1: 0, beta2: 0 }), () => optim.lion({ beta1: 0 }), () => optim.rmsprop({ decay: 0 })]) {
     const params = { w: sn.tensor([1, 2]) };
     const optimizer = make();
     const { params: next } = optimizer.update({ w: sn.tensor([1, -1]) }, optimizer.init(params), params);
     assert.ok(next.w.toArray().every(Number.isFinite));
   }
+});
+
+test('a rate is one number, and a state that of parameters of these shapes', () => {
+  const params = { w: sn.ones([2, 3]), b: sn.ones([3]), s: sn.tensor(1) };
+  const loss = ({ w, b, s }) => w.mul(b).mul(s).sum();
+  for (const lr of [sn.full([3], 0.1), sn.full([1], 0.1), () => sn.full([3], 0.1)]) {
+    const step = sn.trainStep(loss, optim.adam({ lr }));
+    assertThrows(() => step(step.init(params)), sn.ShapeError, {
+      op: 'optim.adam', message: /lr has shape \([13],?\), expected a number or a tensor of rank 0/,
+    });
+  }
+  const grouped = (first) => sn.trainStep(loss, optim.groups([
+    { match: (path) => path === first, optimizer: optim.adam() }, { match: () => true, optimizer: optim.adam() },
+  ]));
+  const state = grouped('w').init(params);
+  assertThrows(() => grouped('b')(state), sn.ShapeError, {
+    op: 'optim.adam', message: /that is no state for these parameters: mean\[0\] is \(2, 3\), its parameter \(3,\)/,
+  });
 });

@@ -8,7 +8,7 @@ import { readOptions } from '../options.js';
 import { flatten, map, rebuild, tensorPaths } from '../pytree.js';
 import type { Tensor } from '../tensor.js';
 import { checkOptimizer, readUpdate, type LearningRate, type Optimizer, type OptimizerState, type PerOptimizer } from './optimizer.js';
-import type { Match } from './rule.js';
+import { checkShares, type Match } from './rule.js';
 
 /** The parameters for which match holds, and their optimizer. */
 export interface Group {
@@ -106,6 +106,7 @@ export interface EmaOptions {
 export function ema(optimizer: Optimizer, options?: EmaOptions): Optimizer {
   checkOptimizer('optim.ema', optimizer);
   const { decay = 0.999 } = readOptions<EmaOptions>('optim.ema', options, { decay: 'number' });
+  checkShares('optim.ema', { decay });
   return compose([optimizer], {
     init: (params) => {
       const inner = optimizer.init(params);

@@ -97,17 +97,30 @@ export function readUpdate(
     });
   }
   const { count, ...lists } = (state ?? {}) as Record<string, unknown>;
-  const isList = (list: unknown): boolean => Array.isArray(list) && list.length === tensors.length;
+  const isList = (list: unknown): boolean =>
+    Array.isArray(list) && list.length === tensors.length && list.every((slot) => slot instanceof TensorClass);
   if (!(count instanceof TensorClass) || !slots.every((name) => isList(lists[name]))) {
     throw new SinterError('argument', op, `that is no state for ${tensors.length} parameters`, {
       hint: 'the first state is optimizer.init(params)',
     });
   }
+  for (const name of slots)
+    (lists[name] as readonly Tensor[]).forEach((slot, i) => {
+      const shapes = [slot.shape, tensors[i]!.shape];
+      const [is, wanted] = shapes.map(shapeText);
+      if (is === wanted) return;
+      throw new ShapeError(op, `that is no state for these parameters: ${name}[${i}] is ${is}, its parameter ${wanted}`, {
+        shapes,
+        hint: 'the first state is optimizer.init(params)',
+      });
+    });
   return { params: tensors, shape, grads: given };
 }
 
 /** The rate of one update, within the graph. */
-export function rateOf(lr: LearningRate, given: PerOptimizer<Tensor> | undefined, count: Tensor): Tensor | number {
-  if (typeof lr === 'function') return lr(count);
-  return (given as Tensor | undefined) ?? lr;
+export function rateOf(op: string, lr: LearningRate, given: PerOptimizer<Tensor> | undefined, count: Tensor): Tensor | number {
+  const rate = typeof lr === 'function' ? lr(count) : ((given as Tensor | undefined) ?? lr);
+  if (rate instanceof TensorClass && rate.shape.length > 0)
+    throw new ShapeError(op, `lr has shape ${shapeText(rate.shape)}, expected a number or a tensor of rank 0`, { shapes: [rate.shape] });
+  return rate;
 }

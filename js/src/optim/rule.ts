@@ -63,7 +63,7 @@ export function optimizerOf<S extends string>(op: string, options: UpdateOptions
     },
     update(grads, state, params, given) {
       const update = readUpdate(op, grads, state, params, slots);
-      const rate = rateOf(this.lr, given, state.count);
+      const rate = rateOf(op, this.lr, given, state.count);
       const count = state.count.add(1);
       const formula = rule.formula(count.astype('float32'));
       const clipped = clipNorm === undefined ? update.grads : clipByGlobalNorm(update.grads, clipNorm);
