@@ -1,9 +1,10 @@
-// roll, split and tile: functions that take one number or several. Each is one call into the core.
+// roll, split, tile and repeat: functions that take one number or several. Each is one call into the core.
 
 import { asTensor, withTensor, type TensorLike } from './apply.js';
-import { axisNumber, resolveAxis, type Axes } from './axes.js';
-import { checkIntegers, fitsInt32, shown, shownList } from './check.js';
-import { ShapeError, shapeText } from './errors.js';
+import { axisNumber, flatAxis, resolveAxis, sizeOf, type Axes } from './axes.js';
+import { checkInteger, checkIntegers, fitsInt32, shown, shownList } from './check.js';
+import { OutOfMemoryError, ShapeError, shapeText } from './errors.js';
+import { take } from './functions.gen.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -79,3 +80,32 @@ export const tile = (x: TensorLike, reps: number | readonly number[]): Tensor =>
     runtime().send(counts);
     return core.sinter_tile(t.use('tile'), counts.length);
   });
+
+/** The indices of an axis, each as many times as its count says. */
+function indicesOf(counts: readonly number[]): Int32Array {
+  const size = counts.reduce((a, b) => a + b, 0);
+  if (!fitsInt32(size)) throw new OutOfMemoryError('repeat', 'result is too large');
+  const indices = new Int32Array(size);
+  let at = 0;
+  counts.forEach((count, i) => indices.fill(i, at, (at += count)));
+  return indices;
+}
+
+/** Repeats each element along an axis (with null of all, in row-major order): count times, or each by a count of its own. */
+export function repeat(x: TensorLike, count: number | readonly number[], { axis }: { axis: number | null }): Tensor {
+  if (!Array.isArray(count))
+    return withTensor('repeat', x, (core, t) =>
+      core.sinter_repeat(t.use('repeat'), checkInteger('repeat', 'count', count), flatAxis('repeat', t, axis)),
+    );
+  return tidy(() => {
+    const t = asTensor(x, 'repeat');
+    const counts = checkIntegers('repeat', 'count', count, 0);
+    const along = axis === null ? t.reshape([sizeOf(t.shape)]) : t;
+    const at = resolveAxis('repeat', axis ?? 0, along.shape);
+    if (counts.length !== along.shape[at])
+      throw new ShapeError('repeat', `${counts.length} counts for the ${along.shape[at]} elements of axis ${at}: a ${shapeText(along.shape)}`, {
+        shapes: [along.shape],
+      });
+    return take(along, indicesOf(counts), { axis: at });
+  });
+}

@@ -124,6 +124,27 @@ test('roll, split, tile, repeat', () => {
   assertThrows(() => sn.roll(x, 0.5), sn.SinterError, { code: 'argument' });
 });
 
+test('repeat with a count for each element', () => {
+  const each = (list, counts) => list.flatMap((v, i) => new Array(counts[i]).fill(v));
+  assert.deepEqual(sn.repeat([1, 2, 3], [2, 0, 1]).toArray(), [1, 1, 3]);
+  assert.deepEqual(x.repeat([1, 0, 3], { axis: 0 }).toArray(), each(X, [1, 0, 3]));
+  assert.deepEqual(x.repeat([2, 1, 0, 1], { axis: -1 }).toArray(), X.map((row) => each(row, [2, 1, 0, 1])));
+  const all = X.flat().map((_, i) => i % 3);
+  assert.deepEqual(sn.repeat(x, all).toArray(), each(X.flat(), all));
+  assert.deepEqual([...x.repeat([0, 0, 0], { axis: 0 }).shape], [0, 4]);
+  assert.deepEqual(sn.repeat(sn.zeros([0, 2]), [], { axis: 0 }).toArray(), []);
+  assert.equal(sn.repeat([true, false], [1, 2]).dtype, 'bool');
+  const f = (t) => sn.repeat(t, [2, 0, 1, 3]).mul([1, 2, 3, 4, 5, 6]).sum();
+  assert.deepEqual(sn.jit(sn.grad(f))(x.take(0)).toArray(), [3, 0, 3, 15]);
+  const rows = sn.vmap((row) => row.repeat([0, 1, 2, 0]))(x);
+  assert.deepEqual(rows.toArray(), X.map((row) => each(row, [0, 1, 2, 0])));
+  assertThrows(() => x.repeat([1, 2], { axis: 0 }), sn.ShapeError, { message: 'repeat: 2 counts for the 3 elements of axis 0: a (3, 4)' });
+  assertThrows(() => x.repeat([1, -2, 1], { axis: 0 }), sn.SinterError, { op: 'repeat', code: 'argument' });
+  assertThrows(() => x.repeat([1, 0.5, 1], { axis: 0 }), sn.SinterError, { op: 'repeat', code: 'argument' });
+  assertThrows(() => x.repeat([1, 1, 1], { axis: 2 }), sn.ShapeError, { op: 'repeat' });
+  assertThrows(() => sn.repeat([1, 2], [2 ** 31 - 1, 2 ** 31 - 1]), sn.OutOfMemoryError, { op: 'repeat' });
+});
+
 test('tril, triu, outer, dot', () => {
   for (const k of [-2, 0, 1]) {
     assert.deepEqual(sn.tril(x, { k }).toArray(), X.map((row, i) => row.map((v, j) => (j <= i + k ? v : 0))));
