@@ -12,7 +12,7 @@ const MOST_INTERACTION_MS = 100;
 const MOST_LIGHT_MS = 50;
 const MOST_LAYOUT_MS = 1500;
 /** The aim is 350,000; of what there is, two thirds are the module with threads. */
-const MOST_BYTES = 386_700;
+const MOST_BYTES = 387_700;
 const ROUNDS = 3;
 
 /** Ops of a program, each of which reads one of the last few and one of before. */

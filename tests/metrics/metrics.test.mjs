@@ -9,9 +9,9 @@ const SIZE_TOLERANCE = 0.05;
 /** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers, precisions, data, files and products with
  *  quantised blocks, with their numbers, and of bytes, and loops over arrays of structs, in what every page loads that has no
  *  bundler. */
-const PACKAGE_LIMIT_BYTES = 336_400;
+const PACKAGE_LIMIT_BYTES = 337_400;
 /** Of a page whose bundler leaves out what it does not name. The module, which has it all, is five sixths of this. */
-const PAGE_LIMIT_BYTES = 303_100;
+const PAGE_LIMIT_BYTES = 304_100;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));
