@@ -110,11 +110,19 @@ describe('a graphics processor that is lost', () => {
     await server?.close();
   });
 
-  test('a device that is lost in the race is said to be, and the CPU goes on', async () => {
+  /** Begins a race. Returns its worker, or undefined if that asked for its device before it was told to remember it. */
+  const beginRace = async () => {
+    await page.goto('about:blank');
     await page.goto(`${server.url}#bench`);
     await page.click(by('race-run'));
     await wait(() => Number(document.querySelector('[data-testid=race-live]').dataset.width) > 0);
     const worker = page.workers().find((each) => each.url().includes('race'));
+    return (await devicesOf(worker)) > 0 ? worker : undefined;
+  };
+
+  test('a device that is lost in the race is said to be, and the CPU goes on', async () => {
+    let worker;
+    while (!worker) worker = await beginRace();
     await worker.evaluate(() => self.devices.forEach((device) => device.destroy()));
     await wait(() => / is out: .*device was lost/.test(document.querySelector('[data-testid=race-words]').textContent));
     const width = await page.getAttribute(by('race-live'), 'data-width');
