@@ -265,7 +265,7 @@ static sn_status open_value(sn_tensor *t, const char *op) {
   SN_TRY(sn_tensor_ready(t));
   SN_FAIL_IF(&t->ctx->env, !sn_storage_map(&t->ctx->storages, t->storage), SN_ERR_ARGUMENT, op,
              "the value lies on another device" SN_HINT
-             "await data(), or bring it here first: await t.to('cpu')");
+             "await data(), or bring it here first: await x.to('cpu')");
   return SN_OK;
 }
 

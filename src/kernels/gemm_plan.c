@@ -51,25 +51,23 @@ const sn_gemm_ukr *sn_gemm_ukr_for_bytes(sn_isa_id isa) {
   return best;
 }
 
-/* Whether four products of 255 and `sign` add up to `sum`. */
-static bool fours_make(const sn_gemm_ukr *fours, int8_t sign, int32_t sum) {
+/* What a kernel of four terms makes of four products of 255 and b. */
+static int32_t sum_of_fours(const sn_gemm_ukr *fours, int8_t b) {
   enum { MOST = 32 };
-  if (fours->mr > MOST || fours->nr > MOST) return false;
   uint8_t a[MOST * SN_GEMM_MOST_TOGETHER];
-  int8_t b[MOST * SN_GEMM_MOST_TOGETHER];
+  int8_t bs[MOST * SN_GEMM_MOST_TOGETHER];
   int32_t c[MOST] = {0};
+  if (fours->mr > MOST || fours->nr > MOST) return 0;
   memset(a, 255, sizeof a);
-  memset(b, sign, sizeof b);
-  fours->run(1, a, b, c, 0, true, 1);
-  for (int j = 0; j < fours->nr; j++)
-    if (c[j] != sum) return false;
-  return true;
+  memset(bs, b, sizeof bs);
+  fours->run(1, a, bs, c, 0, true, 1);
+  return c[0];
 }
 
 /* Tries the largest bytes: if the machine takes 255 for -1, or saturates sums of two, results are far off. */
 bool sn_gemm_ukr_is_exact(const sn_gemm_ukr *fours) {
   const int most = SN_GEMM_MOST_TOGETHER * 255;
-  return fours_make(fours, 127, most * 127) && fours_make(fours, -128, most * -128);
+  return sum_of_fours(fours, 127) == most * 127 && sum_of_fours(fours, -128) == most * -128;
 }
 
 static bool can_call_fours(const sn_gemm_run_time *made) {
@@ -81,7 +79,7 @@ const sn_gemm_ukr *sn_gemm_exact_fours(const sn_gemm_run_time *made) {
 }
 
 bool sn_gemm_sums_twos(const sn_gemm_run_time *made) {
-  return can_call_fours(made) && fours_make(&made->fours, 127, 2 * INT16_MAX);
+  return can_call_fours(made) && sum_of_fours(&made->fours, 127) == 2 * INT16_MAX;
 }
 
 const sn_gemm_ukr *sn_gemm_ukr_fallback(const sn_gemm_ukr *of) {

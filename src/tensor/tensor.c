@@ -39,12 +39,11 @@ sn_status sn_context_check_tensors(sn_context *ctx, sn_tensor *const *tensors, s
   for (size_t i = 0; i < n; i++) {
     if (!tensors[i]) return sn_context_null_status(ctx);
     if (tensors[i]->ctx != ctx)
-      return sn_context_report(ctx,
-                               SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
-                                       "%s %zu is of another context, or on another device" SN_HINT
-                                       "compile for the device, jit(f, { device: 'webgpu' }), or "
-                                       "bring it here, await x.to('cpu')",
-                                       what, i));
+      return sn_context_report(
+          ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
+                       "%s %zu is of another context, or on another device" SN_HINT
+                       "bring it here first: await x.to('cpu'), or jit(f, { device: 'webgpu' })",
+                       what, i));
   }
   return SN_OK;
 }
