@@ -22,21 +22,15 @@ const BESIDE = ['logic', 'onnx', 'webgpu', 'gguf', 'llm', 'report', 'export', 's
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
-/** The interpreter that `python3` finally runs. emcc starts one for each file; if a version manager is in between, that
- *  costs more time than emcc's own work. */
-const emscriptenPython = async () => ({
-  EMSDK_PYTHON: process.env.EMSDK_PYTHON ?? (await runOrStop('python3', ['-c', 'import sys; print(sys.executable)'])).trim(),
-});
-
-const preset = async (name, env = {}) => {
+const preset = async (name) => {
   // The build itself notices changes of CMakeLists.txt, but not those of a preset.
   await buildUnlessFresh({
     name: `${name}-configured`,
     inputs: ['CMakePresets.json'],
     outputs: [`build/${name}/build.ninja`],
-    build: () => runOrStop('cmake', ['--preset', name, `-DSINTER_NODE=${systemNode()}`], { env }),
+    build: () => runOrStop('cmake', ['--preset', name, `-DSINTER_NODE=${systemNode()}`]),
   });
-  await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())], { env });
+  await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
 /** Replaces files.ts by files-inline.ts. */
@@ -131,8 +125,8 @@ const TARGETS = {
   neon: { needs: [], build: () => preset('neon') },
   valgrind: { needs: [], build: () => preset('valgrind') },
   coverage: { needs: [], build: () => preset('coverage') },
-  wasm: { needs: [], build: async () => preset('wasm', await emscriptenPython()) },
-  'wasm-mt': { needs: [], build: async () => preset('wasm-mt', await emscriptenPython()) },
+  wasm: { needs: [], build: () => preset('wasm') },
+  'wasm-mt': { needs: [], build: () => preset('wasm-mt') },
   js: {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({

@@ -1,5 +1,5 @@
-# clang compiles C files itself, with the flags that emcc passes to it; emcc only links. emcc is a Python script, whose start takes
-# longer than most of our files. Where its clang is not found, emcc compiles.
+# clang compiles C files itself, with the flags that emcc passes to it; emcc only links. emcc is a Python script, whose start
+# takes longer than most of our files. Where its clang is not found, emcc compiles.
 execute_process(COMMAND ${em_config} LLVM_ROOT
   OUTPUT_VARIABLE llvm OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 find_program(emcc_clang clang PATHS "${llvm}" NO_DEFAULT_PATH NO_CACHE)

@@ -1,4 +1,5 @@
-// roll, split, tile and repeat: functions that take one number or several. Each is one call into the core.
+// roll, split, tile and repeat: functions that take one number or several. Each is one call into the core; repeat with several
+// numbers takes elements by indices.
 
 import { asTensor, withTensor, type TensorLike } from './apply.js';
 import { axisNumber, flatAxis, resolveAxis, sizeOf, type Axes } from './axes.js';
