@@ -31,10 +31,10 @@ typedef struct sn_call_plan {
 typedef struct sn_blocks_plan {
   const sn_quant_kernels *kernels;
   sn_blocks_shape shape;
-  bool few;           /* x has few rows: blocks are multiplied as they are read */
-  bool tiles;         /* x has more rows, and code made at run time multiplies tiles */
-  bool twos;          /* code made at run time sums two products in 16 bits, as the machine does: emit_blocks.c */
-  bool half_totals;   /* x has totals of half parts, too */
+  bool few;   /* x has few rows: blocks are multiplied as they are read */
+  bool tiles; /* x has more rows, and code made at run time multiplies tiles */
+  bool
+      twos; /* code made at run time sums two products in 16 bits, as the machine does: emit_blocks.c */
   sn_quant_form form; /* of x for code made at run time, or that of `kernels` where there is none */
   int64_t unit;       /* rows of blocks of a unit */
   /* in shared memory: scales of x, behind its numbers; its bytes, the first ones if `kernels` read bytes */

@@ -87,9 +87,8 @@ static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel
  * (emit_blocks.c). */
 static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
   if (!machine->target->fused) return SN_QUANT_SHORTS;
-  const bool fits =
-      kind != SN_BLOCK_Q6_K && (kind != SN_BLOCK_Q8_0 || sn_gemm_exact_fours(machine->gemm));
-  return fits ? SN_QUANT_BYTES : SN_QUANT_APART;
+  const bool fits = kind != SN_BLOCK_Q8_0 || sn_gemm_exact_fours(machine->gemm);
+  return fits ? SN_QUANT_BYTES : SN_QUANT_SIGNS;
 }
 
 /* x in the form that the kernels read, then its scales and totals, then x in the other form if code made at run time reads
@@ -105,7 +104,7 @@ static bool plan_product(sn_kernel *kernel) {
   if ((!p->few || !kernels->multiply) && !fits(kernels->rows, k, kernels->form, kernels->scales,
                                                &p->unpacked_scales_offset, &kernel->worker_bytes))
     return false;
-  if (!fits(rows, k, kernels->form, p->half_totals ? 3 : 2, &p->scales_offset, shared) ||
+  if (!fits(rows, k, kernels->form, 2, &p->scales_offset, shared) ||
       sn_size_add_overflows(*shared, SN_QUANT_BEHIND_X, shared) ||
       !sn_size_round_up(*shared, 64, shared))
     return false;
@@ -124,11 +123,12 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
   p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
-  const sn_quant_form form = form_of((sn_block_kind)*g->call.options, machine);
-  p->tiles = is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES;
+  const sn_block_kind kind = (sn_block_kind)*g->call.options;
+  const sn_quant_form form = form_of(kind, machine);
+  p->tiles =
+      is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES && kind != SN_BLOCK_Q6_K;
   p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
   p->twos = machine->target->fused && sn_gemm_sums_twos(machine->gemm);
-  p->half_totals = *g->call.options == SN_BLOCK_Q6_K && p->kernels->form == SN_QUANT_BYTES;
   p->unit = rows_of_unit(p, s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = s->batch * pieces(s->n, p->unit)};
@@ -151,10 +151,10 @@ static sn_quant_x quantized(const sn_kernel_run *run, int64_t row) {
   sn_quant_x x = {.q = (int16_t *)(void *)memory + row * k,
                   .scales = scales + row * parts,
                   .totals = totals + row * parts,
+                  .by_halves = *run->kernel->group->call.options == SN_BLOCK_Q6_K,
                   .rows = p->shape.rows};
   if (p->form != SN_QUANT_SHORTS)
     x.bytes = (int8_t *)memory + p->bytes_offset + row * (int64_t)sn_quant_bytes(p->form, k);
-  if (p->half_totals) x.firsts = totals + all + row * parts;
   return x;
 }
 

@@ -31,8 +31,7 @@ typedef enum sn_quant_form {
   SN_QUANT_SHORTS, /* in the order that is said above */
   SN_QUANT_BYTES,  /* in the order of x */
   /* for code made at run time with relaxed SIMD (jit/emit_blocks.c), in the order of x: */
-  SN_QUANT_APART /* two bytes a number, the positive ones of a part, then the negative ones without their sign, and 0 in
-                    the place of the others */
+  SN_QUANT_SIGNS /* two bytes a number: those of a part without their sign, then -1 for each negative one, and else 0 */
 } sn_quant_form;
 
 /* Bytes of a row of k numbers in a form. */
@@ -47,10 +46,18 @@ typedef struct sn_quant_x {
   int16_t *q;    /* in shorts, for kernels that read those */
   int8_t *bytes; /* in another form, or NULL */
   float *scales;
-  int32_t *totals; /* of the whole numbers of a part */
-  int32_t *firsts; /* of the first 16 of them, or NULL: Q6_K has a scale for each 16 */
+  int32_t *totals; /* of the whole numbers of a part; with SN_QUANT_SIGNS of its negative ones */
+  bool
+      by_halves; /* totals are two of 16 bits, of the first 16 numbers and of the others: Q6_K has a scale for each 16 */
   int64_t rows;
 } sn_quant_x;
+
+/* A total by halves. */
+static inline int32_t sn_quant_halves(int32_t first, int32_t second) {
+  return (int32_t)((uint32_t)second << 16 | (uint16_t)first);
+}
+static inline int32_t sn_quant_first_half(int32_t halves) { return (int16_t)halves; }
+static inline int32_t sn_quant_second_half(int32_t halves) { return halves >> 16; }
 
 /* The zero that code made at run time counts the numbers of a kind from, as a power of 2; 0: they are as they are. It is that of
  * the kind, and 128 of bytes of Q8_0, which then have no sign. */

@@ -262,7 +262,7 @@ static bool is_of_bytes(int op) {
   case SN_WASM_i16x8_sub:
   case SN_WASM_i32_load8_s:
   case SN_WASM_i8x16_eq:
-  case SN_WASM_i8x16_sub:
+  case SN_WASM_i8x16_swizzle:
   case SN_WASM_i16x8_shl:
   case SN_WASM_i16x8_shr_s: return true;
   default: return false;
