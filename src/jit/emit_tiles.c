@@ -1,16 +1,16 @@
-/* emit_tiles.c - the tiles role (kernels/code.h): four unpacked rows of quantised blocks times rows of x, by the dot product
- * of relaxed SIMD. Each lane of a sum belongs to one row of blocks: a vector holds the next four numbers of every row, one row
- * per lane (quant_rows.h), and is multiplied by the same four numbers of x. Rows of x are taken in pairs; if their number is
- * odd, the last one is computed twice.
+/* emit_tiles.c - the tiles role (kernels/code.h): four unpacked rows of quantised blocks times rows of x. Each lane of a sum
+ * belongs to one row of blocks: a vector holds the next numbers of every row, one row per lane (quant_rows.h), and is
+ * multiplied by the same numbers of x. These are four bytes, by the dot product of relaxed SIMD, or two shorts. Rows of x are
+ * taken in pairs; if their number is odd, the last one is computed twice.
  *
- * emit_blocks.c tells for which operands the instruction is exact, and where two products are summed in 16 bits instead. */
+ * emit_blocks.c tells for which bytes the instruction is exact, and where two products are summed in 16 bits instead. */
 #include "jit/body.h"
 #include "kernels/quant_rows.h"
 
 enum { NUMBERS, W_SCALES, Q, SCALES, TOTALS, PARTS, N, OUT, STRIDE, N_PARAMS };
-enum { PAIR = 2, STEPS = SN_PART / 4, VECTOR = 16, WORD = 4 };
-/* Bytes of a part of four rows of blocks: of their numbers; of their scales and mins. */
-enum { NUMBER_BYTES = STEPS * VECTOR, SCALE_BYTES = 2 * VECTOR };
+enum { PAIR = 2, VECTOR = 16, WORD = 4 };
+/* Bytes of the scales and mins of a part of four rows of blocks. */
+enum { SCALE_BYTES = 2 * VECTOR };
 
 typedef struct row_of_x { /* locals: addresses; accumulators */
   uint32_t q, scales, totals, out;
@@ -20,10 +20,11 @@ typedef struct row_of_x { /* locals: addresses; accumulators */
 typedef struct tiles {
   sn_wasm *w;
   const sn_block_layout *layout;
+  bool shorts;   /* numbers are shorts, else bytes */
   int zero_bits; /* numbers are stored plus 2^zero_bits; 0: they are stored as they are */
-  int narrow;    /* steps whose products are summed in 16 bits; 0: they are summed in 32 bits at once */
+  int narrow; /* steps whose products are summed in 16 bits; 0: they are summed in 32 bits at once */
   uint32_t numbers, w_scales, left; /* position in the rows of blocks; parts left */
-  uint32_t step, zero, ones;        /* vectors: the next four numbers of each row; 0; 1 in 16-bit lanes */
+  uint32_t step, zero, ones; /* vectors: the next four numbers of each row; 0; 1 in 16-bit lanes */
   row_of_x x[PAIR];
 } tiles;
 
@@ -35,6 +36,11 @@ static void load(const tiles *t, sn_wasm_op code, uint32_t local, int offset) {
   get(t, local);
   sn_emit_memory(t->w, code, (uint32_t)offset);
 }
+
+/* Steps of a part: a step takes a word of each row. Bytes of a part of a row of x, and of four rows of blocks. */
+static int steps_of_part(const tiles *t) { return SN_PART / (t->shorts ? 2 : 4); }
+static int x_bytes(const tiles *t) { return steps_of_part(t) * WORD; }
+static int number_bytes(const tiles *t) { return steps_of_part(t) * VECTOR; }
 
 /* ---- a part ------------------------------------------------------------------------------------ */
 
@@ -58,21 +64,22 @@ static void add_twos(const tiles *t, const row_of_x *x, int step) {
   set(t, x->dots);
 }
 
-/* Adds numbers [4 step, 4 step + 4) of part p to the dot products. */
+/* Adds the products of a step of part p to the dot products. */
 static void add_step(const tiles *t, int p, int step) {
-  load(t, SN_WASM_v128_load, t->numbers, p * NUMBER_BYTES + step * VECTOR);
+  load(t, SN_WASM_v128_load, t->numbers, p * number_bytes(t) + step * VECTOR);
   set(t, t->step);
   for (int i = 0; i < PAIR; i++) {
     const row_of_x *x = &t->x[i];
-    load(t, SN_WASM_v128_load32_splat, x->q, p * SN_PART + step * WORD);
+    load(t, SN_WASM_v128_load32_splat, x->q, p * x_bytes(t) + step * WORD);
     get(t, t->step);
     if (t->narrow) {
       op(t, SN_WASM_i16x8_relaxed_dot);
       add_twos(t, x, step);
       continue;
     }
-    get(t, step ? x->dots : t->zero);
-    op(t, SN_WASM_i32x4_relaxed_dot_add);
+    if (t->shorts) op(t, SN_WASM_i32x4_dot_i16x8_s);
+    if (!t->shorts || step) get(t, step ? x->dots : t->zero);
+    if (!t->shorts || step) op(t, t->shorts ? SN_WASM_i32x4_add : SN_WASM_i32x4_relaxed_dot_add);
     set(t, x->dots);
   }
 }
@@ -116,7 +123,7 @@ static void add_product(const tiles *t, const row_of_x *x, int p) {
 static void add_parts(const tiles *t) {
   sn_emit_block(t->w, SN_WASM_block);
   for (int p = 0; p < SN_PART_SUMS; p++) {
-    for (int step = 0; step < STEPS; step++) add_step(t, p, step);
+    for (int step = 0; step < steps_of_part(t); step++) add_step(t, p, step);
     for (int i = 0; i < PAIR; i++) add_product(t, &t->x[i], p);
     if (p + 1 == SN_PART_SUMS) break;
     get(t, t->left);
@@ -133,7 +140,7 @@ static void add_parts(const tiles *t) {
 static void get_stride(const tiles *t, uint32_t parameter) {
   get(t, parameter == OUT ? STRIDE : PARTS);
   if (parameter == OUT) return;
-  sn_emit_i32(t->w, parameter == Q ? SN_PART : WORD);
+  sn_emit_i32(t->w, parameter == Q ? x_bytes(t) : WORD);
   op(t, SN_WASM_i32_mul);
 }
 
@@ -172,10 +179,10 @@ static void start(const tiles *t) {
 }
 
 static void next_parts(const tiles *t) {
-  sn_emit_add(t->w, t->numbers, SN_PART_SUMS * NUMBER_BYTES);
+  sn_emit_add(t->w, t->numbers, SN_PART_SUMS * number_bytes(t));
   sn_emit_add(t->w, t->w_scales, SN_PART_SUMS * SCALE_BYTES);
   for (int i = 0; i < PAIR; i++) {
-    sn_emit_add(t->w, t->x[i].q, SN_PART_SUMS * SN_PART);
+    sn_emit_add(t->w, t->x[i].q, SN_PART_SUMS * x_bytes(t));
     sn_emit_add(t->w, t->x[i].scales, SN_PART_SUMS * WORD);
     sn_emit_add(t->w, t->x[i].totals, SN_PART_SUMS * WORD);
   }
@@ -232,17 +239,20 @@ static void make_locals(tiles *t) {
 }
 
 /* Steps whose sums of two products fit into 16 bits: 8 of numbers up to 15, 4 of those up to 31, times bytes. */
-static int narrow_steps(const sn_block_layout *layout) { return layout->high ? STEPS / 2 : STEPS; }
+static int narrow_steps(const sn_block_layout *layout) { return layout->high ? 4 : 8; }
 
 /* All kernels with blocks of a kind share one function. */
 sn_status sn_jit_tiles(sn_jit *j, uint32_t *number) {
   const sn_block_kind kind = (sn_block_kind)*j->kernel->group->call.options;
   uint32_t *made = &j->helpers->tiles[kind];
   if (!*made) {
+    const sn_blocks_plan *plan = j->kernel->blocks;
+    const bool shorts = plan->form == SN_QUANT_SHORTS;
     tiles t = {.w = j->w,
                .layout = sn_block_layout_of(kind),
-               .zero_bits = sn_quant_zero_bits(kind, SN_QUANT_BYTES),
-               .narrow = j->kernel->blocks->twos ? narrow_steps(sn_block_layout_of(kind)) : 0};
+               .shorts = shorts,
+               .zero_bits = shorts ? 0 : sn_quant_zero_bits(kind, SN_QUANT_BYTES),
+               .narrow = plan->twos && !shorts ? narrow_steps(sn_block_layout_of(kind)) : 0};
     sn_wasm_function(t.w, N_PARAMS);
     make_locals(&t);
     sn_emit_while(t.w, N, 1);

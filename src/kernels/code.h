@@ -13,11 +13,10 @@
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_COLUMN_UNIT;
  *             memory: laid out as in kernel_row.c
- *   blocks    out[i] = row i of quantised blocks, at rows + i * bytes, times a row of x in bytes
- *             (quant_rows.h), for i < n
- *
- *   tiles     out[i * stride + r] = row i of x in bytes times row r of four unpacked to bytes (quant_rows.h), for
- *             i < n; stride in bytes
+ *   blocks    out[i] = row i of quantised blocks, at rows + i * bytes, times a row of x (quant_rows.h),
+ *             for i < n
+ *   tiles     out[i * stride + r] = row i of x times row r of four, both in bytes or in shorts (quant_rows.h), for i < n;
+ *             stride in bytes
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each worker asks `ready` before it calls: that

@@ -85,10 +85,11 @@ static sn_status plan_back(sn_arena *arena, const sn_machine *machine, sn_kernel
 
 /* With relaxed SIMD an instruction multiplies bytes of either sign by ones of 7 bits, or on some machines of 8
  * (emit_blocks.c). */
-static sn_quant_form form_of(sn_block_kind kind, const sn_machine *machine) {
+static sn_quant_form form_of(sn_block_kind kind, bool few, const sn_machine *machine) {
   if (!machine->target->fused) return SN_QUANT_SHORTS;
-  const bool fits = kind != SN_BLOCK_Q8_0 || sn_gemm_exact_fours(machine->gemm);
-  return fits ? SN_QUANT_BYTES : SN_QUANT_SIGNS;
+  if (kind == SN_BLOCK_Q8_0 && !sn_gemm_exact_fours(machine->gemm))
+    return few ? SN_QUANT_SIGNS : SN_QUANT_SHORTS;
+  return kind == SN_BLOCK_Q6_K && !few ? SN_QUANT_SHORTS : SN_QUANT_BYTES;
 }
 
 /* x in the form that the kernels read, then its scales and totals, then x in the other form if code made at run time reads
@@ -123,11 +124,9 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   if (is_back(g)) return plan_back(arena, machine, kernel);
   const sn_blocks_shape *s = &p->shape;
   p->few = is_product(g) && s->rows < (machine->gemm ? LEAST_UNPACKED_FOR_CODE : LEAST_UNPACKED);
-  const sn_block_kind kind = (sn_block_kind)*g->call.options;
-  const sn_quant_form form = form_of(kind, machine);
-  p->tiles =
-      is_product(g) && !p->few && machine->gemm && form == SN_QUANT_BYTES && kind != SN_BLOCK_Q6_K;
-  p->form = machine->gemm && (p->few || p->tiles) ? form : p->kernels->form;
+  p->tiles = is_product(g) && !p->few && machine->gemm;
+  p->form =
+      machine->gemm ? form_of((sn_block_kind)*g->call.options, p->few, machine) : p->kernels->form;
   p->twos = machine->target->fused && sn_gemm_sums_twos(machine->gemm);
   p->unit = rows_of_unit(p, s->k * (s->rows > 1 ? s->rows : 1));
   kernel->n_stages = 1;
@@ -185,6 +184,11 @@ static void find_rows(const sn_kernel_run *run, int64_t row, int64_t width, sn_q
     w->rows[r] = rows_at(run, row + (r < width ? r : width - 1));
 }
 
+/* x as code made at run time reads it. */
+static const int8_t *numbers_of_x(const sn_quant_x *x) {
+  return x->bytes ? x->bytes : (const int8_t *)x->q;
+}
+
 /* Rows [row, row + n) of matrix `batch` times few rows of x, by code made at run time. */
 static void call_blocks(const sn_kernel_run *run, const sn_code *code, int64_t batch, int64_t row,
                         int64_t n) {
@@ -193,9 +197,8 @@ static void call_blocks(const sn_kernel_run *run, const sn_code *code, int64_t b
   float *out = result_of(run) + batch * s->rows * s->n + row;
   for (int64_t i = 0; i < s->rows; i++) {
     const sn_quant_x x = quantized(run, batch * s->rows + i);
-    code->blocks(rows_at(run, batch * s->n + row), (int32_t)s->bytes, (int32_t)n,
-                 x.bytes ? x.bytes : (const int8_t *)x.q, x.scales, x.totals,
-                 (int32_t)(s->k / SN_PART), out + i * s->n);
+    code->blocks(rows_at(run, batch * s->n + row), (int32_t)s->bytes, (int32_t)n, numbers_of_x(&x),
+                 x.scales, x.totals, (int32_t)(s->k / SN_PART), out + i * s->n);
   }
 }
 
@@ -205,9 +208,9 @@ static void call_tiles(const sn_kernel_run *run, const sn_code *code, int64_t ba
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const sn_quant_x x = quantized(run, batch * s->rows);
-  p->kernels->unpack_bytes(w);
-  code->tiles(w->q, w->scales, x.bytes, x.scales, x.totals, (int32_t)w->parts, (int32_t)s->rows,
-              out, (int32_t)(s->n * (int64_t)sizeof *out));
+  p->kernels->unpack_for_code(p->form, w);
+  code->tiles(w->q, w->scales, numbers_of_x(&x), x.scales, x.totals, (int32_t)w->parts,
+              (int32_t)s->rows, out, (int32_t)(s->n * (int64_t)sizeof *out));
 }
 
 /* Rows [row, row + width) of matrix `batch`, at most a tile, times its rows of x. */

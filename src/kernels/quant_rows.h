@@ -8,7 +8,7 @@
  *   in bytes    q: part 0: numbers 0 to 3 of row 0, of row 1 ... | 4 to 7 of row 0 ... || part 1 ...
  *   scales      part 0: a scale of each row | a min of each row || part 1 ...
  *
- * In shorts, of 16 numbers those at even places lie first, then those at odd ones, since bytes come apart so. */
+ * For code made at run time numbers lie as in bytes, and in shorts two of a row instead of four. In shorts, of 16 numbers those at even places lie first, then those at odd ones, since bytes come apart so. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
@@ -79,9 +79,9 @@ typedef struct sn_quant_kernels {
 
   /* Makes a tile. */
   void (*unpack)(const sn_quant_rows *w);
-  /* Makes a tile of SN_QUANT_ROWS rows in bytes for code made at run time, where there may be some; else NULL. Q6_K has no
-   * such tile: its numbers have more than 8 bits, since they are multiplied by the scales of 16. */
-  void (*unpack_bytes)(const sn_quant_rows *w);
+  /* Makes a tile of SN_QUANT_ROWS rows for code made at run time, in bytes or in shorts, where there may be some; else NULL.
+   * Q6_K has none in bytes: its numbers have more than 8 bits, since they are multiplied by the scales of 16. */
+  void (*unpack_for_code)(sn_quant_form form, const sn_quant_rows *w);
 
   /* The numbers of all parts of a row. */
   void (*numbers)(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);

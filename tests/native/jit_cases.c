@@ -380,9 +380,7 @@ static bool make_blocks(jit_case *c) {
   const sn_block_kind which = (sn_block_kind)case_below(&c->random, SN_BLOCK_KINDS);
   const sn_block_layout *layout = &sn_block_layouts[which];
   const int64_t blocks = 1 + case_below(&c->random, layout->numbers > SN_PART ? 3 : 11);
-  const bool has_tiles = c->relaxed && which != SN_BLOCK_Q8_0 && which != SN_BLOCK_Q6_K;
-  const int64_t m = 1 + case_below(&c->random, has_tiles ? 20 : 11),
-                n = 4 + case_below(&c->random, 9);
+  const int64_t m = 1 + case_below(&c->random, 20), n = 4 + case_below(&c->random, 9);
   const int64_t k = blocks * layout->numbers, bytes = n * blocks * layout->bytes;
   g->kind = SN_GROUP_CALL;
   g->space_rank = 1;
@@ -626,7 +624,7 @@ static void call_tiles(jit_case *c) {
                         .scales = (float *)(void *)(unpacked + p->unpacked_scales_offset)};
   for (int r = 0; r < SN_QUANT_ROWS; r++)
     four.rows[r] = (uint8_t *)c->before + rows->at + (row + r) * shape->bytes;
-  p->kernels->unpack_bytes(&four);
+  p->kernels->unpack_for_code(p->form, &four);
   const place_of_x x = find_x(c, 0);
   add_call(c, SN_JIT_TILES, 9,
            (int32_t[]){(int32_t)c->worker, (int32_t)(c->worker + p->unpacked_scales_offset), x.q,
