@@ -8,7 +8,8 @@
  *   in bytes    q: part 0: numbers 0 to 3 of row 0, of row 1 ... | 4 to 7 of row 0 ... || part 1 ...
  *   scales      part 0: a scale of each row | a min of each row || part 1 ...
  *
- * For code made at run time numbers lie as in bytes, and in shorts two of a row instead of four. In shorts, of 16 numbers those at even places lie first, then those at odd ones, since bytes come apart so. */
+ * For code made at run time numbers lie as in bytes, and in shorts two of a row instead of four. In shorts, of 16 numbers those
+ * at even places lie first, then those at odd ones, since bytes come apart so. */
 #ifndef SN_KERNELS_QUANT_ROWS_H
 #define SN_KERNELS_QUANT_ROWS_H
 
@@ -59,8 +60,8 @@ static inline int32_t sn_quant_halves(int32_t first, int32_t second) {
 static inline int32_t sn_quant_first_half(int32_t halves) { return (int16_t)halves; }
 static inline int32_t sn_quant_second_half(int32_t halves) { return halves >> 16; }
 
-/* The zero that code made at run time counts the numbers of a kind from, as a power of 2; 0: they are as they are. It is that of
- * the kind, and 128 of bytes of Q8_0, which then have no sign. */
+/* The zero that code made at run time counts the numbers of a kind from, as a power of 2; 0: they are as they are. It is that
+ * of the kind, and 128 of bytes of Q8_0, which then have no sign. */
 static inline int sn_quant_zero_bits(sn_block_kind kind, sn_quant_form form) {
   if (kind == SN_BLOCK_Q8_0) return form == SN_QUANT_BYTES ? 7 : 0;
   return sn_block_layouts[kind].zero == 16 ? 4 : sn_block_layouts[kind].zero == 8 ? 3 : 0;

@@ -41,8 +41,8 @@ static sn_status add_step(writer *w, sn_device_step_kind kind, sn_shader *s, uin
   SN_TRY(sn_shader_end(s, &d->text));
   d->bindings = s->bindings;
   d->n_bindings = s->n_bindings;
-  d->constants = s->spoken.constants;
-  d->n_constants = (uint32_t)s->spoken.n_constants;
+  d->constants = s->scalars.constants;
+  d->n_constants = (uint32_t)s->scalars.n_constants;
   memcpy(d->groups, s->groups, sizeof d->groups);
   d->gate = sets ? 0 : s->frame->gate; /* a dispatch that sets a gate always runs */
   d->asks_rounds = s->asks_rounds;
@@ -187,7 +187,7 @@ static sn_status set_gate(writer *w, const sn_frame *frame, uint32_t gate, uint3
   if (!test.bytes) test.bytes = 1;
   SN_TRY(begin(w, frame, NULL, &s));
   SN_TRY(sn_shader_gate(s, &test, opens_if));
-  s->spoken.constants[1] = outer;
+  s->scalars.constants[1] = outer;
   return add_shader(w, s, gate);
 }
 

@@ -81,7 +81,7 @@ sn_status sn_shader_begin(sn_arena *arena, const sn_frame *frame, const sn_group
                    .frame = frame,
                    .group = group,
                    .declared = sn_text_in(arena),
-                   .spoken = {.arena = arena, .functions = sn_text_in(arena)},
+                   .scalars = {.arena = arena, .functions = sn_text_in(arena)},
                    .main = sn_text_in(arena),
                    .depth = 1,
                    .threads = {SN_SHADER_THREADS, 1},
@@ -225,13 +225,13 @@ void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_
   const size_t bytes = sn_dtype_bytes(dtype);
   sn_text inner = sn_text_in(s->arena);
   if (binding == SN_NONE) { /* the value has no elements, and no thread reaches this */
-    sn_spoken_add_value(&s->spoken, out, sn_dtype_wide(dtype) == dtype ? dtype : SN_I32, 0);
+    sn_scalar_text_add_value(&s->scalars, out, sn_dtype_wide(dtype) == dtype ? dtype : SN_I32, 0);
     return;
   }
   place = bound_place(s, at, place);
   if (bytes == 4) {
     const bool same = holds(s, binding, dtype);
-    if (!same) sn_text_add(out, "bitcast<%s>(", sn_spoken_type(dtype));
+    if (!same) sn_text_add(out, "bitcast<%s>(", sn_scalar_text_type(dtype));
     add_word(s, out, binding, place);
     if (!same) sn_text_add(out, ")");
     return;
@@ -264,7 +264,7 @@ void sn_shader_add_load(sn_shader *s, sn_text *out, const sn_operand *o, int ran
   sn_text place = sn_text_in(s->arena), index = place, number = place;
   sn_shader_add_place(s, &place, o, rank);
   if (o->value == SN_NONE) {
-    sn_text_add(out, "%s(%s)", sn_spoken_type(dtype), sn_shader_text(s, &place));
+    sn_text_add(out, "%s(%s)", sn_scalar_text_type(dtype), sn_shader_text(s, &place));
     return;
   }
   if (s->inside && s->inside[o->value]) {
@@ -347,8 +347,9 @@ static bool calls(const sn_text *t, const char *name) {
 static void add_helpers(sn_shader *s, sn_text *out) {
   bool added = false;
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-    const bool is_last = i + 1 == sizeof helpers / sizeof *helpers; /* is_nan, which other helpers call */
-    if (!calls(&s->spoken.functions, helpers[i].name) && !calls(&s->main, helpers[i].name) &&
+    const bool is_last =
+        i + 1 == sizeof helpers / sizeof *helpers; /* is_nan, which other helpers call */
+    if (!calls(&s->scalars.functions, helpers[i].name) && !calls(&s->main, helpers[i].name) &&
         !(is_last && added))
       continue;
     sn_text_add(out, "%s", helpers[i].text);
@@ -362,25 +363,25 @@ static void add_bindings(const sn_shader *s, sn_text *out) {
   for (uint32_t i = 0; i < s->n_bindings; i++)
     sn_text_add(out, "@group(0) @binding(%u) var<storage, %s> b%u: array<%s>;\n", i,
                 s->bindings[i].writes ? "read_write" : "read", i, element_types[s->elements[i]]);
-  if (s->spoken.n_constants)
+  if (s->scalars.n_constants)
     sn_text_add(out, "@group(0) @binding(%u) var<uniform> c: array<vec4<u32>, %zu>;\n",
-                s->n_bindings, (s->spoken.n_constants + 3) / 4);
+                s->n_bindings, (s->scalars.n_constants + 3) / 4);
   if (s->asks_rounds)
     sn_text_add(out, "@group(0) @binding(%u) var<uniform> rounds: array<vec4<i32>, %d>;\n",
-                s->n_bindings + (s->spoken.n_constants > 0), SN_MAX_NESTING / 4);
+                s->n_bindings + (s->scalars.n_constants > 0), SN_MAX_NESTING / 4);
 }
 
 sn_status sn_shader_end(sn_shader *s, const char **text) {
   sn_text all = sn_text_in(s->arena);
   SN_TRY(s->status);
-  SN_TRY(s->spoken.status);
+  SN_TRY(s->scalars.status);
   SN_TRY(s->main.status);
-  SN_TRY(s->spoken.functions.status);
+  SN_TRY(s->scalars.functions.status);
   SN_TRY(s->declared.status);
   add_bindings(s, &all);
   sn_text_add(&all, "%s\n", s->declared.data ? s->declared.data : "");
   add_helpers(s, &all);
-  sn_text_add(&all, "%s", s->spoken.functions.data ? s->spoken.functions.data : "");
+  sn_text_add(&all, "%s", s->scalars.functions.data ? s->scalars.functions.data : "");
   sn_text_add(&all,
               "@compute @workgroup_size(%u, %u)\n"
               "fn main(@builtin(global_invocation_id) thread: vec3<u32>, @builtin(workgroup_id) "

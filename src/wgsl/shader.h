@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "fuse/group_visit.h"
 #include "wgsl/frame.h"
-#include "wgsl/spoken.h"
+#include "wgsl/scalar_text.h"
 
 enum {
   SN_SHADER_BINDINGS = 16,
@@ -28,11 +28,12 @@ enum {
 
 /* js/src/webgpu/programs.ts knows this layout. */
 typedef struct sn_shader_binding {
-  uint32_t buffer; /* number of a buffer of the outermost program (sn_handle), or SN_GATES or SN_PARTS */
+  uint32_t
+      buffer; /* number of a buffer of the outermost program (sn_handle), or SN_GATES or SN_PARTS */
   uint32_t offset, bytes;
-  uint32_t writes;        /* 0 or 1: bound writable */
-  uint32_t odd_offset;    /* in odd rounds of the loop at depth `level` */
-  uint32_t level;         /* counted from 0 */
+  uint32_t writes;     /* 0 or 1: bound writable */
+  uint32_t odd_offset; /* in odd rounds of the loop at depth `level` */
+  uint32_t level;      /* counted from 0 */
 } sn_shader_binding;
 
 typedef enum sn_shader_element {
@@ -50,11 +51,12 @@ typedef struct sn_shader {
   sn_shader_binding bindings[SN_SHADER_BINDINGS];
   sn_shader_element elements[SN_SHADER_BINDINGS];
   uint32_t n_bindings;
-  sn_text declared; /* variables in workgroup memory */
-  sn_text main;     /* lines of the main function */
-  sn_spoken spoken; /* functions that main calls, constants */
-  char index[SN_MAX_RANK]
-            [SN_SHADER_NAME]; /* names of the indices of the space's dims, then of the reduced ones */
+  sn_text declared;       /* variables in workgroup memory */
+  sn_text main;           /* lines of the main function */
+  sn_scalar_text scalars; /* functions that main calls, constants */
+  char index
+      [SN_MAX_RANK]
+      [SN_SHADER_NAME]; /* names of the indices of the space's dims, then of the reduced ones */
   /* NULL, or per value whether it is in a register, s<value>; kept values then are, too: kept<slot> (shader_chain.c) */
   const bool *inside;
   /* NULL, or per operand of a map whether its element is four<operand>[s] (shader_map.c) */
@@ -251,7 +253,8 @@ sn_status sn_shader_copy(sn_shader *s, const sn_place_of *from, const sn_place_o
  * sn_gate_words, are 0 until device_steps.c has laid out the gates. */
 sn_status sn_shader_gate(sn_shader *s, const sn_place_of *test, bool opens_if);
 typedef struct sn_gate_words {
-  uint32_t flag, outer, first, count; /* words of its flag, the outer gate's flag, its first dispatch; its dispatches */
+  uint32_t flag, outer, first,
+      count; /* words of its flag, the outer gate's flag, its first dispatch; its dispatches */
 } sn_gate_words;
 
 #endif

@@ -8,10 +8,10 @@ const char *sn_shader_four_type(const sn_group *product) {
 static void add_function(sn_shader *s, const sn_shader_block *b) {
   const char x = b->letter;
   const char *four = sn_shader_four_type(b->product), *place = sn_shader_place_type(b->factor);
-  const char *element = sn_spoken_type(b->product->contraction.total_dtype);
+  const char *element = sn_scalar_text_type(b->product->contraction.total_dtype);
   const long long size = (long long)b->size, k = (long long)b->k;
   const bool ragged = b->overruns || size % b->width || k % SN_SHADER_BLOCK_K;
-  sn_text *out = &s->spoken.functions;
+  sn_text *out = &s->scalars.functions;
   sn_text_add(out, "fn bring_%c(batch: i32, place: %s, across: i32, k: i32) -> %s {\n", x, place,
               four);
   if (b->reading) {
@@ -49,7 +49,7 @@ sn_status sn_shader_block_begin(sn_shader *s, sn_shader_block *b, int side) {
                         : sn_nest_stride(&b->factor->nests->of[SN_AXIS_ALONG]) == 1;
   if (!b->reading && !b->along) sn_shader_factor_loader(s, product, b->letter, b->size);
   add_function(s, b);
-  return s->spoken.functions.status;
+  return s->scalars.functions.status;
 }
 
 /* Declares per four of the thread: r, its row or column in the tile; k, its term in the block; p, its place in the factor. */

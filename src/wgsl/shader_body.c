@@ -5,7 +5,7 @@
 void sn_shader_add_name(sn_shader *s, sn_text *out, const sn_body *body, uint32_t i, char prefix) {
   const sn_insn *insn = &body->insns[i];
   if (insn->kind == SN_INSN_CONST)
-    sn_spoken_add_value(&s->spoken, out, insn->dtype, insn->value);
+    sn_scalar_text_add_value(&s->scalars, out, insn->dtype, insn->value);
   else if (insn->kind == SN_INSN_TOTAL)
     sn_text_add(out, "total%u", insn->args[0]);
   else
@@ -20,8 +20,8 @@ static sn_status add_op(sn_shader *s, sn_text *out, const sn_body *body, const s
     sn_shader_add_name(s, &name, body, insn->args[k], prefix);
     args[k] = sn_shader_text(s, &name);
   }
-  return sn_spoken_add_op(&s->spoken, out, insn->op, insn->dtype, insn->in_dtype, args,
-                          insn->n_args);
+  return sn_scalar_text_add_op(&s->scalars, out, insn->op, insn->dtype, insn->in_dtype, args,
+                               insn->n_args);
 }
 
 static sn_status mark(sn_shader *s, const sn_body *body, const uint8_t *wanted, uint8_t **out) {

@@ -96,7 +96,7 @@ static sn_status update(sn_shader *s) {
     const char *args[] = {"state", "update"};
     sn_text e = sn_text_in(s->arena);
     sn_shader_line(s, "let state = %s;", own_element(s, "at"));
-    SN_TRY(sn_spoken_add_op(&s->spoken, &e, step, y->dtype, y->dtype, args, 2));
+    SN_TRY(sn_scalar_text_add_op(&s->scalars, &e, step, y->dtype, y->dtype, args, 2));
     sn_shader_call_store(s, "at", sn_shader_text(s, &e));
   }
   sn_shader_line(s, "}");
@@ -121,7 +121,7 @@ static sn_status advance(sn_shader *s, sn_op op, const char *x) {
   const sn_dtype dtype = s->group->stores[0].target.dtype;
   const char *args[] = {"state", x};
   sn_text e = sn_text_in(s->arena);
-  SN_TRY(sn_spoken_add_op(&s->spoken, &e, op, dtype, dtype, args, 2));
+  SN_TRY(sn_scalar_text_add_op(&s->scalars, &e, op, dtype, dtype, args, 2));
   sn_shader_line(s, "state = %s;", sn_shader_text(s, &e));
   return SN_OK;
 }
@@ -131,7 +131,7 @@ static sn_status scan(sn_shader *s) {
   const sn_operand *y = &s->group->stores[0].target;
   const bool reverse = r->options[0] != 0, exclusive = r->options[1] != 0;
   open_lines(s);
-  sn_shader_line(s, "var state = %s(%d);", sn_spoken_type(y->dtype), r->op == SN_OP_cumprod);
+  sn_shader_line(s, "var state = %s(%d);", sn_scalar_text_type(y->dtype), r->op == SN_OP_cumprod);
   sn_shader_line(s, "for (var step = 0; step < %lld; step++) {", (long long)r->length);
   if (reverse)
     sn_shader_line(s, "let j = %lld - step;", (long long)r->length - 1);
@@ -152,17 +152,17 @@ static sn_status scan(sn_shader *s) {
 void sn_shader_add_precedes(sn_shader *s) {
   const bool descending = s->group->call.options[0] != 0;
   const sn_dtype dtype = s->group->call.operands[0].dtype;
-  const char *type = sn_spoken_type(dtype);
-  sn_text_add(&s->spoken.functions, "fn precedes(a: %s, b: %s) -> bool {\n  return ", type, type);
+  const char *type = sn_scalar_text_type(dtype);
+  sn_text_add(&s->scalars.functions, "fn precedes(a: %s, b: %s) -> bool {\n  return ", type, type);
   if (dtype == SN_F32)
-    sn_text_add(&s->spoken.functions,
+    sn_text_add(&s->scalars.functions,
                 descending ? "(a > b && !is_nan(a) && !is_nan(b)) || (!is_nan(a) && is_nan(b))"
                            : "(a < b && !is_nan(a) && !is_nan(b)) || (!is_nan(a) && is_nan(b))");
   else if (dtype == SN_BOOL)
-    sn_text_add(&s->spoken.functions, descending ? "a && !b" : "!a && b");
+    sn_text_add(&s->scalars.functions, descending ? "a && !b" : "!a && b");
   else
-    sn_text_add(&s->spoken.functions, descending ? "a > b" : "a < b");
-  sn_text_add(&s->spoken.functions, ";\n}\n\n");
+    sn_text_add(&s->scalars.functions, descending ? "a > b" : "a < b");
+  sn_text_add(&s->scalars.functions, ";\n}\n\n");
 }
 
 static sn_status sort(sn_shader *s) {

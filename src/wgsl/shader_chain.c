@@ -136,7 +136,7 @@ static sn_status hand_over_scores(const sn_chain_writer *w, const sn_operand *a)
     for (int r = 0; r < SN_CHAIN_MICRO; r++) {
       sn_chain_value_name(w, name, a->value, r, c);
       if (r) sn_text_add(&four, ", ");
-      SN_TRY(sn_spoken_add_op(&s->spoken, &four, SN_OP_astype, SN_F32, a->dtype, args, 1));
+      SN_TRY(sn_scalar_text_add_op(&s->scalars, &four, SN_OP_astype, SN_F32, a->dtype, args, 1));
     }
     if (c % 4 == 0)
       sn_shader_line(s, "if (x / %d * %d + %d == k0) {", threads, SN_SHADER_BLOCK_K,
@@ -389,8 +389,9 @@ sn_status sn_shader_chain(sn_shader *s, int variant) {
              "%s: the device takes up to %d matrices at once", s->group->name,
              SN_SHADER_MOST_MATRICES);
   SN_TRY(sn_chain_passes_of(s->arena, &s->frame->program->groups, s->group, &w.passes));
-  w.fours =
-      may_be_wide(c) && w.passes.n == 1 ? 2 : 1; /* with several passes the text would be too long */
+  w.fours = may_be_wide(c) && w.passes.n == 1
+                ? 2
+                : 1; /* with several passes the text would be too long */
   s->inside = w.passes.is_inside;
   sn_shader_stores_small(s, s->group->stores, s->group->n_stores);
   s->threads[0] = (uint32_t)threads_of(&w);

@@ -94,7 +94,7 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m, int r, int c) 
   const sn_row *row = &sn_chain_member(w, m)->row;
   sn_chain_open_point(w, r, c);
   for (uint32_t k = 0; k < row->n_kept; k++)
-    sn_shader_line(w->s, "var kept%u: %s;", k, sn_spoken_type(row->kept[k]));
+    sn_shader_line(w->s, "var kept%u: %s;", k, sn_scalar_text_type(row->kept[k]));
   for (uint32_t p = 0; p < row->n_phases; p++) {
     if (!w->passes.members[m].phases[p].wanted) continue;
     sn_shader_line(w->s, "{");
@@ -111,11 +111,11 @@ static sn_status add_points(const sn_chain_writer *w, uint32_t m, int r, int c) 
 
 /* e^x; of_number: if x is NaN, the result may be any number. */
 static const char *exp_of(const sn_chain_writer *w, const char *x, bool of_number) {
-  sn_spoken *spoken = &w->s->spoken;
+  sn_scalar_text *scalars = &w->s->scalars;
   sn_text e = sn_text_in(w->s->arena);
-  const sn_status status = of_number
-                               ? sn_spoken_add_number_exp(spoken, &e, x)
-                               : sn_spoken_add_op(spoken, &e, SN_OP_exp, SN_F32, SN_F32, &x, 1);
+  const sn_status status =
+      of_number ? sn_scalar_text_add_number_exp(scalars, &e, x)
+                : sn_scalar_text_add_op(scalars, &e, SN_OP_exp, SN_F32, SN_F32, &x, 1);
   if (status) w->s->status = status;
   return sn_shader_text(w->s, &e);
 }
@@ -123,7 +123,7 @@ static const char *exp_of(const sn_chain_writer *w, const char *x, bool of_numbe
 /* Declares x<member>_<row><column> as -infinity, which stays where there is no column. */
 static void declare_scores(const sn_chain_writer *w, uint32_t m) {
   sn_text lowest = sn_text_in(w->s->arena);
-  sn_spoken_add_identity(&w->s->spoken, &lowest, SN_OP_max, SN_F32);
+  sn_scalar_text_add_identity(&w->s->scalars, &lowest, SN_OP_max, SN_F32);
   for (int r = 0; r < SN_CHAIN_MICRO; r++)
     for (int c = 0; c < 4 * w->fours; c++)
       sn_shader_line(w->s, "var x%u_%d%d = %s;", m, r, c, sn_shader_text(w->s, &lowest));
@@ -230,7 +230,9 @@ static void follow(const sn_chain_writer *w, uint32_t m, uint32_t p) {
   if (streams && has_stream_before(w, m)) sn_shader_line(w->s, "workgroupBarrier();");
   for (int r = 0; streams && r < SN_CHAIN_MICRO; r++)
     sn_shader_line(w->s, "shared_rows[(y * 4 + %d) * 4 + x / 4][x %% 4] = high%d;", r, r);
-  if (streams) sn_shader_line(w->s, "workgroupBarrier();"); /* no second one: the products that follow have barriers */
+  if (streams)
+    sn_shader_line(
+        w->s, "workgroupBarrier();"); /* no second one: the products that follow have barriers */
   for (int r = 0; r < SN_CHAIN_MICRO; r++) (streams ? follow_row : follow_own)(w, m, p, r);
   sn_shader_line(w->s, "}");
 }
@@ -291,7 +293,7 @@ static sn_status begin_total(const sn_chain_writer *w, uint32_t m, uint32_t p, u
     char name[SN_SHADER_NAME];
     sn_text e = sn_text_in(w->s->arena);
     name_total(name, m, phase->first_total + k, r);
-    sn_spoken_add_identity(&w->s->spoken, &e, phase->reductions[k].op, SN_F32);
+    sn_scalar_text_add_identity(&w->s->scalars, &e, phase->reductions[k].op, SN_F32);
     sn_shader_line(w->s, "%s = %s;", name, sn_shader_text(w->s, &e));
     if (is_stream(w, m, p)) sn_shader_line(w->s, "var top%u_%d = %s;", m, r, name);
     if (is_followed(w, m, p)) sn_shader_line(w->s, "var worst%u_%d = 0u;", m, r);

@@ -23,7 +23,7 @@ void sn_chain_declare_values(const sn_chain_writer *w, bool scores) {
     for (int r = 0; r < SN_CHAIN_MICRO; r++)
       for (int c = 0; c < (scores ? 4 * w->fours : 1); c++) {
         sn_chain_value_name(w, name, v, r, c);
-        sn_shader_line(w->s, "var %s: %s;", name, sn_spoken_type(dtype_of(w, v)));
+        sn_shader_line(w->s, "var %s: %s;", name, sn_scalar_text_type(dtype_of(w, v)));
       }
   }
 }

@@ -71,12 +71,12 @@ static void add_test(sn_text *out, const sn_operand *f) {
 static sn_status add_access(sn_shader *s, const sn_group *product, const sn_operand *f,
                             char letter) {
   const sn_dtype total = product->contraction.total_dtype;
-  const char *type = sn_spoken_type(total);
+  const char *type = sn_scalar_text_type(total);
   sn_text element = sn_text_in(s->arena), value = element, test = element;
   sn_shader_add_element(s, &element, f->value, f->dtype, is_bounded(f) ? "q.x" : "q");
   const char *args[] = {sn_shader_text(s, &element)};
-  SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
-  sn_text *out = &s->spoken.functions;
+  SN_TRY(sn_scalar_text_add_op(&s->scalars, &value, SN_OP_astype, total, f->dtype, args, 1));
+  sn_text *out = &s->scalars.functions;
   sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, sn_shader_place_type(f), type);
   if (is_bounded(f)) {
     add_test(&test, f);
@@ -90,7 +90,7 @@ static sn_status add_access(sn_shader *s, const sn_group *product, const sn_oper
 }
 
 sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter) {
-  sn_text *out = &s->spoken.functions;
+  sn_text *out = &s->scalars.functions;
   sn_text test = sn_text_in(s->arena);
   const uint32_t binding = sn_shader_binding_of(s, f->value);
   sn_text_add(out, "fn four_%c(q: %s) -> vec4<f32> {\n  return ", letter, sn_shader_place_type(f));
@@ -106,7 +106,7 @@ sn_status sn_shader_factor_fours(sn_shader *s, const sn_operand *f, char letter)
 
 sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char letter) {
   const sn_operand *f = &product->contraction.factors[side];
-  sn_text *out = &s->spoken.functions;
+  sn_text *out = &s->scalars.functions;
   sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
               sn_shader_place_type(f));
   add_place(product, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
@@ -120,8 +120,8 @@ sn_status sn_shader_factor(sn_shader *s, const sn_group *product, int side, char
 /* Outside of the matrix it also reads, from wherever the device clamps the index to, and discards the value: with a branch for
  * each element, drivers would take long to compile the text. */
 void sn_shader_factor_loader(sn_shader *s, const sn_group *product, char letter, int64_t size) {
-  const char *type = sn_spoken_type(product->contraction.total_dtype);
-  sn_text_add(&s->spoken.functions,
+  const char *type = sn_scalar_text_type(product->contraction.total_dtype);
+  sn_text_add(&s->scalars.functions,
               "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
               "  let x = at_%c(place_%c(batch, across) + step_%c(k));\n"
               "  return select(%s(0), x, (across < %lld) & (k < %lld));\n}\n\n",

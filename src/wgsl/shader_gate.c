@@ -26,8 +26,8 @@ sn_status sn_shader_gate(sn_shader *s, const sn_place_of *test, bool opens_if) {
   const uint32_t a = sn_shader_bind(s, test, SN_BOOL, false),
                  b = sn_shader_bind(s, &gates, SN_U8, true);
   SN_TRY(s->status);
-  SN_TRY(sn_arena_alloc(s->arena, words, sizeof(uint32_t), (void **)&s->spoken.constants));
-  s->spoken.n_constants = s->spoken.cap_constants = words;
+  SN_TRY(sn_arena_alloc(s->arena, words, sizeof(uint32_t), (void **)&s->scalars.constants));
+  s->scalars.n_constants = s->scalars.cap_constants = words;
   s->threads[0] = 1;
   sn_text element = sn_text_in(s->arena);
   sn_shader_add_bound(s, &element, a, test, SN_BOOL, "0");

@@ -22,8 +22,9 @@ enum {
   LONG_SCAN = 1024,
   LONG_COPY = 1024,
   MANY_UPDATES = 1024,
-  FEW_LINES = 256,    /* from so many lines on, a thread per line suffices for scatters */
-  MOST_LINES = 16384, /* from so many lines on, a thread per line keeps any device busy with scans */
+  FEW_LINES = 256, /* from so many lines on, a thread per line suffices for scatters */
+  MOST_LINES =
+      16384, /* from so many lines on, a thread per line keeps any device busy with scans */
   NAME = 128
 };
 
@@ -135,8 +136,8 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   sn_text block = sn_text_in(s->arena), apart = block;
   uint32_t sizes[2];
   column_of(column, &sizes[0], &sizes[1]);
-  sn_spoken_add_constant(&s->spoken, &block, sizes[0]);
-  sn_spoken_add_constant(&s->spoken, &apart, sizes[1]);
+  sn_scalar_text_add_constant(&s->scalars, &block, sizes[0]);
+  sn_scalar_text_add_constant(&s->scalars, &apart, sizes[1]);
   if (!is_scatter(g)) sn_shader_add_precedes(s);
   sn_shader_thread_per_point(s, sn_group_points(g) * (width / 2), 1);
   sn_shader_line(s, "let block = i32(%s); let apart = i32(%s);", sn_shader_text(s, &block),
@@ -146,7 +147,8 @@ static sn_status compare(sn_shader *s, uint32_t b, int column) {
   sn_shader_line(s, "let low = pair / apart * 2 * apart + pair %% apart;");
   sn_shader_line(s, "let here = q * %lld + low;", width);
   sn_shader_line(s, "let a = b%u[here]; let b = b%u[here + apart];", b, b);
-  sn_shader_line(s, "var swaps = b < a;"); /* numbers behind the end of the line stay behind all others */
+  sn_shader_line(
+      s, "var swaps = b < a;"); /* numbers behind the end of the line stay behind all others */
   sn_shader_line(s, "if (a < %lld && b < %lld) {", length, length);
   add_test(s);
   sn_shader_line(s, "}");
@@ -187,7 +189,7 @@ static sn_status add_update(sn_shader *s) {
   if (step == SN_OP_NONE)
     sn_text_add(&e, "update");
   else
-    SN_TRY(sn_spoken_add_op(&s->spoken, &e, step, dtype, dtype, args, 2));
+    SN_TRY(sn_scalar_text_add_op(&s->scalars, &e, step, dtype, dtype, args, 2));
   sn_shader_line(s, "let update = %s;", sn_shader_call_element(s, 2, "at"));
   sn_shader_line(s, "state = %s;", sn_shader_text(s, &e));
   return s->status;
@@ -233,7 +235,7 @@ static sn_status advance(sn_shader *s, const char *state, const char *x) {
   const sn_dtype dtype = s->group->stores[0].target.dtype;
   const sn_op op = s->group->call.op == SN_OP_cumsum ? SN_OP_add : SN_OP_mul;
   sn_text e = sn_text_in(s->arena);
-  SN_TRY(sn_spoken_add_op(&s->spoken, &e, op, dtype, dtype, (const char *[]){state, x}, 2));
+  SN_TRY(sn_scalar_text_add_op(&s->scalars, &e, op, dtype, dtype, (const char *[]){state, x}, 2));
   sn_shader_line(s, "state = %s;", sn_shader_text(s, &e));
   return SN_OK;
 }
@@ -242,7 +244,7 @@ static sn_status advance(sn_shader *s, const char *state, const char *x) {
 static sn_status walk_chunks(sn_shader *s, uint32_t b, bool is_last) {
   const sn_group *g = s->group;
   const sn_call *r = &g->call;
-  const char *type = sn_spoken_type(g->stores[0].target.dtype);
+  const char *type = sn_scalar_text_type(g->stores[0].target.dtype);
   const long long length = r->length, chunk = chunk_of(g);
   sn_shader_call_open_elements(s, chunks_of(g));
   if (is_last)
@@ -269,7 +271,7 @@ static sn_status scan(sn_shader *s, int pass) {
   const uint32_t b = bind_parts(s, chunks_of(g), dtype);
   if (pass != 1) return walk_chunks(s, b, pass == 2);
   sn_shader_thread_per_point(s, sn_group_points(g), 1);
-  sn_shader_line(s, "var state = %s(%d);", sn_spoken_type(dtype), g->call.op == SN_OP_cumprod);
+  sn_shader_line(s, "var state = %s(%d);", sn_scalar_text_type(dtype), g->call.op == SN_OP_cumprod);
   sn_shader_line(s, "for (var i = p * %lld; i < (p + 1) * %lld; i++) {", (long long)chunks_of(g),
                  (long long)chunks_of(g));
   sn_shader_line(s, "let own = b%u[i];", b);

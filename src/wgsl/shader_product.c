@@ -107,23 +107,23 @@ static sn_status add_finish(sn_shader *s) {
   sn_format(s->index[rank - 2], SN_SHADER_NAME, "row");
   sn_format(s->index[rank - 1], SN_SHADER_NAME, "column");
   SN_TRY(sn_shader_post(s));
-  sn_text_add(&s->spoken.functions,
+  sn_text_add(&s->scalars.functions,
               "fn finish(batch: i32, row: i32, column: i32, total0: %s) {\n%s}\n\n",
-              sn_spoken_type(g->contraction.total_dtype), sn_shader_text(s, &s->main));
+              sn_scalar_text_type(g->contraction.total_dtype), sn_shader_text(s, &s->main));
   s->main = main;
   s->depth = depth;
-  return s->spoken.functions.status;
+  return s->scalars.functions.status;
 }
 
 /* Defines finish for a part: stores its total in SN_PARTS. */
 static sn_status add_keep(sn_shader *s, const sn_shader_sizes *z) {
   const uint32_t b = bind_parts(s, z);
-  sn_text_add(&s->spoken.functions,
+  sn_text_add(&s->scalars.functions,
               "fn finish(z: i32, row: i32, column: i32, total0: %s) {\n"
               "  b%u[(z * %lld + row) * %lld + column] = total0;\n}\n\n",
-              sn_spoken_type(s->group->contraction.total_dtype), b, (long long)z->m,
+              sn_scalar_text_type(s->group->contraction.total_dtype), b, (long long)z->m,
               (long long)z->n);
-  return s->spoken.functions.status;
+  return s->scalars.functions.status;
 }
 
 void sn_shader_multiply_add(sn_shader *s, const char *total, const char *a, const char *b) {

@@ -38,7 +38,7 @@ static void finish(sn_shader *s, int micro, const char *total, int apart, int64_
 }
 
 static void declare_totals(sn_shader *s, int micro, const char *name) {
-  const char *type = sn_spoken_type(s->group->contraction.total_dtype);
+  const char *type = sn_scalar_text_type(s->group->contraction.total_dtype);
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) sn_shader_line(s, "var %s%d%d = %s(0);", name, r, c, type);
 }
@@ -129,7 +129,8 @@ sn_status sn_shader_product_points(sn_shader *s, const sn_shader_sizes *z, int m
   sn_shader_line(s, "let z = p / %lld;", rows * columns);
   sn_shader_line(s, "let batch = z %% %lld;", (long long)z->batches);
   declare_totals(s, micro, "sum");
-  for (int i = 0; i < micro; i++) { /* rows and columns behind the last are computed as the last, and dropped by finish */
+  for (int i = 0; i < micro;
+       i++) { /* rows and columns behind the last are computed as the last, and dropped by finish */
     sn_shader_line(s, "let pa%d = place_a(batch, min(first_a + %d, %lld));", i, i,
                    (long long)z->m - 1);
     sn_shader_line(s, "let pb%d = place_b(batch, min(first_b + %d, %lld));", i, i,

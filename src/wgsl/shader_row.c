@@ -21,7 +21,8 @@ enum {
   LEAST_PARTS = 4,       /* fewer are not worth another shader */
   MOST_PARTS = 1024,
   MOST_LONE_PARTS = 256,
-  LEAST_ACROSS = 32,            /* if points are neighbours in memory (lies_across): least points of the innermost dim, */
+  LEAST_ACROSS =
+      32, /* if points are neighbours in memory (lies_across): least points of the innermost dim, */
   LEAST_TERMS_ACROSS = 1 << 20, /* least terms of all points, */
   WANTED_THREADS = 64 * 1024,   /* and threads that keep a device busy */
   UNROLLED = 4,                 /* terms that a round of the loop takes, */
@@ -38,15 +39,15 @@ static bool adds(const sn_reduction *r) {
 
 void sn_shader_combine(sn_shader *s, const sn_reduction *r, const char *left, const char *right) {
   sn_text e = sn_text_in(s->arena);
-  const sn_status status = sn_spoken_add_step(&s->spoken, &e, r->op, r->dtype, left, right);
+  const sn_status status = sn_scalar_text_add_step(&s->scalars, &e, r->op, r->dtype, left, right);
   if (status) s->status = status;
   sn_shader_line(s, "%s = %s;", left, sn_shader_text(s, &e));
 }
 
 static void declare(sn_shader *s, const sn_reduction *r, const char *prefix, uint32_t number) {
   sn_text e = sn_text_in(s->arena);
-  sn_spoken_add_identity(&s->spoken, &e, r->op, r->dtype);
-  sn_shader_line(s, "var %s%u: %s = %s;", prefix, number, sn_spoken_type(r->dtype),
+  sn_scalar_text_add_identity(&s->scalars, &e, r->op, r->dtype);
+  sn_shader_line(s, "var %s%u: %s = %s;", prefix, number, sn_scalar_text_type(r->dtype),
                  sn_shader_text(s, &e));
 }
 
@@ -57,7 +58,7 @@ static void name_of(char name[SN_SHADER_NAME], const char *prefix, uint32_t numb
 /* Joins the threads' totals into one, which all of them then know. */
 static void gather_totals(sn_shader *s, const sn_reduction *r, uint32_t number) {
   char total[SN_SHADER_NAME], left[64], right[64];
-  const char *shared = sn_spoken_type(r->dtype);
+  const char *shared = sn_scalar_text_type(r->dtype);
   name_of(total, "sum", number);
   sn_shader_line(s, "shared_%s[lane] = %s;", shared, total);
   sn_shader_line(s, "workgroupBarrier();");
@@ -79,7 +80,7 @@ static void declare_shared(sn_shader *s) {
   for (uint32_t p = 0; p < row->n_phases; p++)
     for (uint32_t k = 0; k < row->phases[p].n_reductions; k++) {
       char line[96];
-      const char *type = sn_spoken_type(row->phases[p].reductions[k].dtype);
+      const char *type = sn_scalar_text_type(row->phases[p].reductions[k].dtype);
       sn_format(line, sizeof line, "var<workgroup> shared_%s: array<%s, %u>;\n", type, type,
                 s->threads[0]);
       if (!s->declared.data || !sn_text_find(s->declared.data, line))
@@ -93,10 +94,10 @@ static void declare_kept(sn_shader *s, bool alone) {
   const long long n = (long long)sn_group_reduced_points(s->group);
   for (uint32_t k = 0; k < row->n_kept; k++) {
     if (alone)
-      sn_shader_line(s, "var kept%u: array<%s, %lld>;", k, sn_spoken_type(row->kept[k]), n);
+      sn_shader_line(s, "var kept%u: array<%s, %lld>;", k, sn_scalar_text_type(row->kept[k]), n);
     else
       sn_text_add(&s->declared, "var<workgroup> kept%u: array<%s, %lld>;\n", k,
-                  sn_spoken_type(row->kept[k]), n);
+                  sn_scalar_text_type(row->kept[k]), n);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "wgsl/spoken.h"
+#include "wgsl/scalar_text.h"
 
 #include <math.h>
 
@@ -22,7 +22,7 @@ typedef struct value {
 } value;
 
 typedef struct words {
-  sn_spoken *s;
+  sn_scalar_text *s;
   sn_text lines;
   value values[MOST_WORDS];
   word n;
@@ -47,7 +47,7 @@ static word constant(words *ws, register_type type, uint32_t bits) {
   return push(ws, (value){.type = type, .is_constant = true, .bits = bits});
 }
 
-void sn_spoken_add_constant(sn_spoken *s, sn_text *out, uint32_t bits) {
+void sn_scalar_text_add_constant(sn_scalar_text *s, sn_text *out, uint32_t bits) {
   size_t i = 0;
   while (i < s->n_constants && s->constants[i] != bits) i++;
   if (i == s->n_constants) {
@@ -60,12 +60,12 @@ void sn_spoken_add_constant(sn_spoken *s, sn_text *out, uint32_t bits) {
   sn_text_add(out, "c[%zu].%c", i / 4, "xyzw"[i % 4]);
 }
 
-static void add_float(sn_spoken *s, sn_text *out, uint32_t bits) {
+static void add_float(sn_scalar_text *s, sn_text *out, uint32_t bits) {
   const float x = sn_f32_from_bits(bits);
   char digits[TEXT];
   if (!(fabsf(x) <= 0x1.fffffep127f)) {
     sn_text_add(out, "bitcast<f32>(");
-    sn_spoken_add_constant(s, out, bits);
+    sn_scalar_text_add_constant(s, out, bits);
     sn_text_add(out, ")");
     return;
   }
@@ -134,7 +134,7 @@ static word add_exactly(words *ws, const char *pattern, word a, word b) {
   if (!ws->is_function) return sum;
   sn_text zero = sn_text_in(ws->s->arena);
   sn_text_add(&zero, "exactly(@, ");
-  sn_spoken_add_constant(ws->s, &zero, 0);
+  sn_scalar_text_add_constant(ws->s, &zero, 0);
   sn_text_add(&zero, ")");
   if (zero.status) {
     ws->lines.status = zero.status;
@@ -367,11 +367,11 @@ static register_type register_of(sn_dtype dtype) {
                                                       : REG_I32;
 }
 
-const char *sn_spoken_type(sn_dtype dtype) { return type_names[register_of(dtype)]; }
+const char *sn_scalar_text_type(sn_dtype dtype) { return type_names[register_of(dtype)]; }
 
 /* ---- functions and expressions ---------------------------------------------------------------- */
 
-static words *begin(sn_spoken *s, register_type type, const char *const *args, uint32_t n) {
+static words *begin(sn_scalar_text *s, register_type type, const char *const *args, uint32_t n) {
   words *ws;
   if (sn_arena_alloc(s->arena, 1, sizeof *ws, (void **)&ws)) {
     s->status = SN_ERR_MEMORY;
@@ -390,9 +390,9 @@ static word speak(words *ws, sn_op op, sn_dtype in_dtype, sn_dtype narrowed, uin
 }
 
 /* Defines the function <name> of an op, with arguments a and b. narrowed: SN_F32, or the small dtype that it casts to. */
-static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+static void define(sn_scalar_text *s, const char *name, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                    sn_dtype narrowed, uint32_t n_args, bool drops_nan) {
-  const char *type = sn_spoken_type(in_dtype);
+  const char *type = sn_scalar_text_type(in_dtype);
   words *ws = begin(s, register_of(in_dtype), (const char *[]){"a", "b"}, n_args);
   if (!ws) return;
   ws->is_function = true;
@@ -401,7 +401,7 @@ static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_
   sn_text *f = &s->functions;
   sn_text_add(f, "fn %s(a: %s", name, type);
   if (n_args > 1) sn_text_add(f, ", b: %s", type);
-  sn_text_add(f, ") -> %s {\n%s  return ", sn_spoken_type(dtype),
+  sn_text_add(f, ") -> %s {\n%s  return ", sn_scalar_text_type(dtype),
               ws->lines.data ? ws->lines.data : "");
   add_as(ws, f, result, register_of(dtype));
   sn_text_add(f, ";\n}\n\n");
@@ -409,7 +409,7 @@ static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_
 }
 
 /* Adds the row as an inline expression if it takes at most one line. Returns whether it did. */
-static bool add_inline(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+static bool add_inline(sn_scalar_text *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                        sn_dtype narrowed, const char *const *args, uint32_t n_args) {
   words *ws = begin(s, register_of(in_dtype), args, n_args);
   if (!ws) return true;
@@ -426,7 +426,7 @@ static bool add_inline(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_
   return !ws->lines.status && (is_line || ws->n_lines == 0);
 }
 
-static void add_call(sn_spoken *s, sn_text *out, const char *op_name, sn_op op, sn_dtype dtype,
+static void add_call(sn_scalar_text *s, sn_text *out, const char *op_name, sn_op op, sn_dtype dtype,
                      sn_dtype in_dtype, sn_dtype narrowed, const char *const *args,
                      uint32_t n_args) {
   char name[TEXT];
@@ -440,13 +440,13 @@ static void add_call(sn_spoken *s, sn_text *out, const char *op_name, sn_op op, 
   sn_text_add(out, ")");
 }
 
-static void add_row(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+static void add_row(sn_scalar_text *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
                     const char *const *args, uint32_t n_args) {
   if (!add_inline(s, out, op, dtype, in_dtype, SN_F32, args, n_args))
     add_call(s, out, sn_op_describe(op)->name, op, dtype, in_dtype, SN_F32, args, n_args);
 }
 
-static void add_cast(sn_spoken *s, sn_text *out, sn_dtype to, sn_dtype from, const char *x) {
+static void add_cast(sn_scalar_text *s, sn_text *out, sn_dtype to, sn_dtype from, const char *x) {
   if (to == from)
     sn_text_add(out, "%s", x);
   else if (from == SN_F16)
@@ -462,13 +462,13 @@ static void add_cast(sn_spoken *s, sn_text *out, sn_dtype to, sn_dtype from, con
   else if (to == SN_I32 && from == SN_F32)
     sn_text_add(out, "to_int(%s)", x);
   else
-    sn_text_add(out, "%s(%s)", sn_spoken_type(to), x);
+    sn_text_add(out, "%s(%s)", sn_scalar_text_type(to), x);
 }
 
-sn_status sn_spoken_add_op(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
-                           const char *const *args, uint32_t n_args) {
+sn_status sn_scalar_text_add_op(sn_scalar_text *s, sn_text *out, sn_op op, sn_dtype dtype,
+                                sn_dtype in_dtype, const char *const *args, uint32_t n_args) {
   if (op == SN_OP_bitcast)
-    sn_text_add(out, "bitcast<%s>(%s)", sn_spoken_type(dtype), args[0]);
+    sn_text_add(out, "bitcast<%s>(%s)", sn_scalar_text_type(dtype), args[0]);
   else if (op == SN_OP_astype)
     add_cast(s, out, dtype, in_dtype, args[0]);
   else if (op == SN_OP_where)
@@ -478,15 +478,15 @@ sn_status sn_spoken_add_op(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype,
   return s->status ? s->status : out->status;
 }
 
-sn_status sn_spoken_add_number_exp(sn_spoken *s, sn_text *out, const char *x) {
+sn_status sn_scalar_text_add_number_exp(sn_scalar_text *s, sn_text *out, const char *x) {
   if (!s->knows_number_exp) define(s, "exp_of_number", SN_OP_exp, SN_F32, SN_F32, SN_F32, 1, true);
   s->knows_number_exp = true;
   sn_text_add(out, "exp_of_number(%s)", x);
   return s->status ? s->status : out->status;
 }
 
-sn_status sn_spoken_add_step(sn_spoken *s, sn_text *out, sn_op reduction, sn_dtype dtype,
-                             const char *a, const char *b) {
+sn_status sn_scalar_text_add_step(sn_scalar_text *s, sn_text *out, sn_op reduction, sn_dtype dtype,
+                                  const char *a, const char *b) {
   const char *args[] = {a, b};
   const sn_op op =
       dtype == SN_BOOL ? sn_op_describe(sn_op_describe(reduction)->step)->on_bools : reduction;
@@ -494,12 +494,12 @@ sn_status sn_spoken_add_step(sn_spoken *s, sn_text *out, sn_op reduction, sn_dty
   return s->status ? s->status : out->status;
 }
 
-void sn_spoken_add_identity(sn_spoken *s, sn_text *out, sn_op reduction, sn_dtype dtype) {
+void sn_scalar_text_add_identity(sn_scalar_text *s, sn_text *out, sn_op reduction, sn_dtype dtype) {
   const double identity = sn_reduce_identity(reduction, dtype);
-  sn_spoken_add_value(s, out, dtype, dtype == SN_BOOL ? identity > 0 : identity);
+  sn_scalar_text_add_value(s, out, dtype, dtype == SN_BOOL ? identity > 0 : identity);
 }
 
-void sn_spoken_add_value(sn_spoken *s, sn_text *out, sn_dtype dtype, double x) {
+void sn_scalar_text_add_value(sn_scalar_text *s, sn_text *out, sn_dtype dtype, double x) {
   if (dtype == SN_BOOL) {
     sn_text_add(out, x != 0 ? "true" : "false");
   } else if (dtype == SN_F32) {
@@ -509,7 +509,7 @@ void sn_spoken_add_value(sn_spoken *s, sn_text *out, sn_dtype dtype, double x) {
       return;
     }
     sn_text_add(out, "bitcast<f32>(");
-    sn_spoken_add_constant(s, out, bits);
+    sn_scalar_text_add_constant(s, out, bits);
     sn_text_add(out, ")");
   } else {
     sn_text_add(out, x < 0 ? "i32(%.0f)" : "%.0f", x);
