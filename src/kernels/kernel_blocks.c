@@ -208,7 +208,8 @@ static void call_tiles(const sn_kernel_run *run, const sn_code *code, int64_t ba
   const sn_blocks_plan *p = run->kernel->blocks;
   const sn_blocks_shape *s = &p->shape;
   const sn_quant_x x = quantized(run, batch * s->rows);
-  p->kernels->unpack_for_code(p->form, w);
+  p->kernels->unpack(w);
+  sn_quant_arrange(p->form, w);
   code->tiles(w->q, w->scales, numbers_of_x(&x), x.scales, x.totals, (int32_t)w->parts,
               (int32_t)s->rows, out, (int32_t)(s->n * (int64_t)sizeof *out));
 }

@@ -80,10 +80,6 @@ typedef struct sn_quant_kernels {
 
   /* Makes a tile. */
   void (*unpack)(const sn_quant_rows *w);
-  /* Makes a tile of SN_QUANT_ROWS rows for code made at run time, in bytes or in shorts, where there may be some; else NULL.
-   * Q6_K has none in bytes: its numbers have more than 8 bits, since they are multiplied by the scales of 16. */
-  void (*unpack_for_code)(sn_quant_form form, const sn_quant_rows *w);
-
   /* The numbers of all parts of a row. */
   void (*numbers)(sn_block_kind kind, const uint8_t *row, int64_t parts, float *out);
 
@@ -100,6 +96,11 @@ typedef struct sn_quant_kernels {
 } sn_quant_kernels;
 
 const sn_quant_kernels *sn_quant_kernels_for(sn_isa_id isa);
+
+/* Rearranges a tile of SN_QUANT_ROWS rows in shorts for code made at run time, as bytes or as shorts. Numbers of Q6_K do not
+ * fit into bytes: they are multiplied by the scales of 16. */
+void sn_quant_arrange(sn_quant_form form, const sn_quant_rows *w);
+
 extern const sn_quant_kernels sn_quant_simd128, sn_quant_neon, sn_quant_dotprod, sn_quant_generic,
     sn_quant_sse2, sn_quant_avx2, sn_quant_vnni;
 

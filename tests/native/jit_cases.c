@@ -624,7 +624,8 @@ static void call_tiles(jit_case *c) {
                         .scales = (float *)(void *)(unpacked + p->unpacked_scales_offset)};
   for (int r = 0; r < SN_QUANT_ROWS; r++)
     four.rows[r] = (uint8_t *)c->before + rows->at + (row + r) * shape->bytes;
-  p->kernels->unpack_for_code(p->form, &four);
+  p->kernels->unpack(&four);
+  sn_quant_arrange(p->form, &four);
   const place_of_x x = find_x(c, 0);
   add_call(c, SN_JIT_TILES, 9,
            (int32_t[]){(int32_t)c->worker, (int32_t)(c->worker + p->unpacked_scales_offset), x.q,
