@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "kernels/elements.h"
-#include "kernels/gemm_bytes.h"
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
 #include "kernels/quant_rows.h"
+#include "kernels/vec128.h"
 
 /* A part of the result in memory: rows x cols, with rows ld elements apart. */
 typedef struct area {
@@ -33,6 +33,41 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   return sn_gemm_least(n, width);
 }
 
+/* Joins `together` rows of terms to one row of a panel's elements. The last vectors overlap. */
+static void put_together(uint32_t *to, const uint32_t *terms, int panel, int together) {
+  const int bits = 32 / together;
+  for (int next = 0; next < panel; next += 4) {
+    const int w = next + 4 <= panel ? next : panel - 4;
+    vec_words elements = {0};
+    for (int t = 0; t < together; t++) {
+      vec_words row;
+      memcpy(&row, terms + t * panel + w, sizeof row);
+      elements |= (row << (32 - bits)) >> (32 - bits) << t * bits;
+    }
+    memcpy(to + w, &elements, sizeof elements);
+  }
+}
+
+/* Packs bytes: some terms at a time are packed one per element and then joined. Terms behind the last one are 0. */
+static void pack_bytes(const sn_gemm *g, const sn_gemm_side *s, uint32_t *panels, const void *base,
+                       int64_t w, int64_t width, int64_t p, int64_t k) {
+  enum { MOST = 2048 };
+  uint32_t terms[MOST];
+  const int64_t panel = s->panel, together = g->ukr->together, some = MOST / (panel * together);
+  for (int64_t i = 0; i < width; i += panel)
+    for (int64_t q = 0; q < k; q += some) {
+      const int64_t n = sn_gemm_least(some, k - q), first = (p + q) * together;
+      const int64_t count = sn_gemm_least(n * together, g->of_bytes - first);
+      sn_pack_nests(s->walk.small, terms, base, &s->walk.across, w + i,
+                    sn_gemm_least(panel, width - i), &s->walk.along, first, count, &s->walk.bounds,
+                    s->panel);
+      memset(terms + count * panel, 0, (size_t)((n * together - count) * panel) * sizeof *terms);
+      s->walk.widen(terms, terms, terms, terms, count * panel, false);
+      for (int64_t e = 0; e < n; e++, panels += panel)
+        put_together(panels, terms + e * together * panel, s->panel, (int)together);
+    }
+}
+
 /* Packs positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
@@ -45,7 +80,7 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
     return;
   }
   if (g->of_bytes) {
-    sn_gemm_pack_bytes(g, s, panels, base, w, width, p, k);
+    pack_bytes(g, s, panels, base, w, width, p, k);
     return;
   }
   if (even)
