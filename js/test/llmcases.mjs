@@ -106,10 +106,14 @@ const reshaped = (values, [rows, columns]) => (columns === undefined ? values : 
 /* ---- the forward pass ---- */
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
 
-/** Logits of each of some tokens. */
-export const plainLogits = ({ facts: m, tensors: t }, tokens) => {
+/** A function that reads the next token, and returns what computes the logits behind it. */
+export const plainReader = ({ facts: m, tensors: t }) => {
   const row = (name, i) => {
     const width = t[name].shape[1];
     return t[name].values.subarray(i * width, (i + 1) * width);
@@ -149,34 +153,33 @@ export const plainLogits = ({ facts: m, tensors: t }, tokens) => {
   };
   const head = (x, h) => x.slice(h * m.headSize, (h + 1) * m.headSize);
 
-  const attention = (b, layer, xs) => {
-    const [qs, ks, vs] = [[], [], []];
-    xs.forEach((x, position) => {
-      const [sizeQ, sizeK] = [m.heads * m.headSize, m.keyHeads * m.headSize];
-      let parts;
-      if (m.fusedQkv) {
-        const all = product(`${b}attn_qkv`, x);
-        parts = [all.slice(0, sizeQ), all.slice(sizeQ, sizeQ + sizeK), all.slice(sizeQ + sizeK)];
-      } else parts = ['q', 'k', 'v'].map((name) => product(`${b}attn_${name}`, x));
-      const heads = (y, count, name) => range(count).map((h) => turn(m.headNorms ? norm(`${b}attn_${name}_norm`, head(y, h)) : head(y, h), position, layer));
-      qs.push(heads(parts[0], m.heads, 'q'));
-      ks.push(heads(parts[1], m.keyHeads, 'k'));
-      vs.push(range(m.keyHeads).map((h) => head(parts[2], h)));
+  /** Of each layer, by position and head. */
+  const [keys, values] = [range(m.layers).map(() => []), range(m.layers).map(() => [])];
+  const attention = (b, layer, x) => {
+    const [ks, vs] = [keys[layer], values[layer]];
+    const position = ks.length;
+    const [sizeQ, sizeK] = [m.heads * m.headSize, m.keyHeads * m.headSize];
+    let parts;
+    if (m.fusedQkv) {
+      const all = product(`${b}attn_qkv`, x);
+      parts = [all.slice(0, sizeQ), all.slice(sizeQ, sizeQ + sizeK), all.slice(sizeQ + sizeK)];
+    } else parts = ['q', 'k', 'v'].map((name) => product(`${b}attn_${name}`, x));
+    const heads = (y, count, name) => range(count).map((h) => turn(m.headNorms ? norm(`${b}attn_${name}_norm`, head(y, h)) : head(y, h), position, layer));
+    const q = heads(parts[0], m.heads, 'q');
+    ks.push(heads(parts[1], m.keyHeads, 'k'));
+    vs.push(range(m.keyHeads).map((h) => head(parts[2], h)));
+    const mixed = range(m.heads).flatMap((h) => {
+      const shared = Math.floor(h / (m.heads / m.keyHeads));
+      const from = isLocal(layer) ? Math.max(0, position - m.window + 1) : 0;
+      const sources = range(position + 1).slice(from);
+      let scores = sources.map((j) => dot(q[h], ks[j][shared]) / Math.sqrt(m.headSize));
+      if (m.scoreCap) scores = scores.map((s) => m.scoreCap * Math.tanh(s / m.scoreCap));
+      const largest = Math.max(...scores);
+      const weights = scores.map((s) => Math.exp(s - largest));
+      const sum = weights.reduce((x, y) => x + y, 0);
+      return range(m.headSize).map((d) => dot(weights, sources.map((j) => vs[j][shared][d])) / sum);
     });
-    return xs.map((_, i) => {
-      const mixed = range(m.heads).flatMap((h) => {
-        const shared = Math.floor(h / (m.heads / m.keyHeads));
-        const from = isLocal(layer) ? Math.max(0, i - m.window + 1) : 0;
-        const sources = range(i + 1).slice(from);
-        let scores = sources.map((j) => dot(qs[i][h], ks[j][shared]) / Math.sqrt(m.headSize));
-        if (m.scoreCap) scores = scores.map((s) => m.scoreCap * Math.tanh(s / m.scoreCap));
-        const largest = Math.max(...scores);
-        const weights = scores.map((s) => Math.exp(s - largest));
-        const sum = weights.reduce((x, y) => x + y, 0);
-        return range(m.headSize).map((d) => dot(weights, sources.map((j) => vs[j][shared][d])) / sum);
-      });
-      return product(`${b}attn_output`, mixed);
-    });
+    return product(`${b}attn_output`, mixed);
   };
 
   const feed = (b, x) => {
@@ -188,18 +191,26 @@ export const plainLogits = ({ facts: m, tensors: t }, tokens) => {
   };
 
   const add = (a, b) => a.map((x, i) => x + b[i]);
-  let xs = tokens.map((token) => Array.from(row('token_embd.weight', token), (x) => x * (m.scaled ? Math.sqrt(m.width) : 1)));
-  for (let layer = 0; layer < m.layers; layer++) {
-    const b = `blk.${layer}.`;
-    const normed = xs.map((x) => norm(`${b}attn_norm`, x));
-    const mixed = attention(b, layer, normed).map((x) => (m.postNorms ? norm(`${b}post_attention_norm`, x) : x));
-    xs = xs.map((x, i) => {
-      if (m.parallel) return add(add(x, mixed[i]), feed(b, normed[i]));
-      const between = add(x, mixed[i]);
-      const fed = feed(b, norm(`${b}ffn_norm`, between));
-      return add(between, m.postNorms ? norm(`${b}post_ffw_norm`, fed) : fed);
-    });
-  }
   const output = m.tied ? 'token_embd' : 'output';
-  return xs.map((x) => product(output, norm('output_norm', x)).map((z) => (m.logitCap ? m.logitCap * Math.tanh(z / m.logitCap) : z)));
+  return (token) => {
+    let x = Array.from(row('token_embd.weight', token), (v) => v * (m.scaled ? Math.sqrt(m.width) : 1));
+    for (let layer = 0; layer < m.layers; layer++) {
+      const b = `blk.${layer}.`;
+      const normed = norm(`${b}attn_norm`, x);
+      const mixed = attention(b, layer, normed);
+      if (m.parallel) x = add(add(x, mixed), feed(b, normed));
+      else {
+        const between = add(x, m.postNorms ? norm(`${b}post_attention_norm`, mixed) : mixed);
+        const fed = feed(b, norm(`${b}ffn_norm`, between));
+        x = add(between, m.postNorms ? norm(`${b}post_ffw_norm`, fed) : fed);
+      }
+    }
+    return () => product(output, norm('output_norm', x)).map((z) => (m.logitCap ? m.logitCap * Math.tanh(z / m.logitCap) : z));
+  };
+};
+
+/** Logits of each of some tokens. */
+export const plainLogits = (made, tokens) => {
+  const read = plainReader(made);
+  return tokens.map((token) => read(token)());
 };
