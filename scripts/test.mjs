@@ -5,7 +5,7 @@
 //   jit            emitted modules against the VM       onnx           ONNX's own cases, damaged files
 //   cross          equal results natively and in wasm   webgpu         programs on a graphics processor in software
 //   readme         the programs of all documents        browser        playground, site, package in browsers
-//   metrics        bench/metrics.csv                    browser-timed  the same, what has limits in seconds
+//   metrics        bench/metrics.csv                    browser-timed  the same, how soon a page answers
 //   layers         the include direction of src/
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
@@ -40,7 +40,7 @@ import { build } from './build.mjs';
 import { coverage } from './coverage.mjs';
 import { setup } from './setup.mjs';
 
-const SUITE_TIMEOUT_MS = 20 * 60_000;
+const SUITE_TIMEOUT_MS = 30 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
 const MILLION_TIMEOUT_MS = 120 * 60_000;
 /** The number of suites at a time. If one leaves a core idle, at its end or while it waits for a page, the other uses it. */
@@ -85,8 +85,8 @@ const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST
   return exec(node, ['--test', ...options, ...files], countNodeTests, env);
 };
 
-/** The files of tests/browser that measure times, or need all cores for long: nothing else runs beside them. */
-const TIMED = ['answers', 'firefox', 'fit', 'llm', 'logic', 'package', 'playground', 'program', 'race', 'slots', 'start', 'states', 'trained-on', 'training', 'turns', 'views', 'webgpu'];
+/** The files of tests/browser that ask how soon a page answers, by the clock: nothing else runs beside them. */
+const TIMED = ['answers', 'package', 'playground'];
 const isTimed = (name) => TIMED.includes(name);
 /** Whether a file of tests/browser has more cases than it runs in the suites `browser` and `browser-timed`: browsers.mjs. */
 const hasMore = (name) => /\b(BROWSERS|mainOf)\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
@@ -140,14 +140,14 @@ const MEMORY_TIMEOUT_MS = 15 * 60_000;
 const SUITES = [
   { name: 'native', needs: ['native'], parts: ['native'], run: (n) => ctest('native', n) },
   { name: 'js', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(newerNode(), 'js/test', n) },
+  { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
+    run: (n) => nodeTests(newerNode(), 'tests/browser', n + 1, // they wait for pages
+      { choose: (name) => !isTimed(name), env: MAIN_PAGES }) },
   { name: 'asan', needs: ['asan'], parts: ['native'], run: (n) => ctest('asan', n) },
   { name: 'differential', needs: ['js'], parts: ['wasm'], run: (n) => nodeTests(newerNode(), 'tests/differential', n) },
   { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: (n) => nodeTests(newerNode(), 'tests/onnx', n) },
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/webgpu', 1, { env: softwareGpu() }) },
-  { name: 'browser', needs: ['docs'], parts: ['wasm', 'browsers'],
-    run: (n) => nodeTests(newerNode(), 'tests/browser', n + 1, // they wait for pages
-      { choose: (name) => !isTimed(name), env: MAIN_PAGES }) },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'], run: (n) => nodeTests(newerNode(), 'tests/cross', n) },
   { name: 'jit', needs: ['native'], parts: ['native'], run: (n) => nodeTests(newerNode(), 'tests/jit', n) },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
