@@ -82,6 +82,10 @@ const withPublicNames = (code) => {
   return code.replaceAll(/[\w$]+_d_exports[\w$]*/g, (made) => names.get(made) ?? made);
 };
 
+/** Names typed arrays in the declarations so that each version of TypeScript can read them: Uint8Array<ArrayBuffer>, or plain
+ *  Uint8Array before 5.7, where they have no type parameter. */
+const withAnyArrays = (code) => code.replaceAll(/\b(\w+Array)<ArrayBuffer>/g, 'ReturnType<typeof $1.of>');
+
 /** Bundles all declarations of an entry point into one file. */
 const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const modules = await rolldown({
@@ -94,7 +98,7 @@ const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const beside = ['index', ...BESIDE].map((each) => `./${each}.js`);
   if ([...code.matchAll(/^import .*?["'](.*)["'];$/gm)].some(([, from]) => !beside.includes(from))) throw new Stop(`${name}.d.ts is not whole: it imports from another file`);
   // tensor.ts has this reference, but the bundler drops it.
-  writeFileSync(join(root, inDist(`${name}.d.ts`)), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
+  writeFileSync(join(root, inDist(`${name}.d.ts`)), `/// <reference lib="esnext.disposable" />\n${withAnyArrays(withPublicNames(code))}`);
 };
 
 const bundle = async () => {

@@ -11,13 +11,8 @@ export type DType = (typeof DTYPES)[number];
 export type DTypeName = DType | (typeof SHORT)[number];
 
 /** Elements as the read functions return them: bool as bytes 0 and 1, float16 and bfloat16 as float32. */
-export type TensorData = Made<
-  typeof Float32Array | typeof Float64Array | typeof Int32Array | typeof Int8Array | typeof Uint8Array
->;
-
-/** The type that a typed array's `of` returns: Float32Array<ArrayBuffer>, say, or plain Float32Array in TypeScript
- *  before 5.7, which has no type parameter there. */
-type Made<Class extends { of(...items: number[]): unknown }> = Class extends unknown ? ReturnType<Class['of']> : never;
+export type TensorData = Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Int8Array<ArrayBuffer>
+  | Uint8Array<ArrayBuffer>;
 
 /** Views of elements in the core's memory; float16 and bfloat16 appear as their bits. */
 export type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Int8Array | Uint8Array;

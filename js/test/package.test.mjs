@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown';
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 /** Inside the tree, where 'sinter' is found. One for each Node: their suites may run side by side. */
 const FOLDER = join(PACKAGE, '../build/consumers', process.version);
-const MOST_FILES = 32
+const MOST_FILES = 32;
 
 const program = (sn) => `${sn}.init().then(async ({ threads, reasons }) => {
   const a = ${sn}.tensor([[1, 2], [3, 4]]);
@@ -50,6 +50,13 @@ test('the tarball holds few files, the license among them, and all that package.
   const named = [main, types, ...Object.values(exports).flatMap((target) => (typeof target === 'string' ? target : Object.values(target)))];
   for (const path of named) assert.ok(paths.includes(path.replace('./', '')), path);
   for (const field of [homepage, repository.url, keywords.length]) assert.ok(field);
+});
+
+test('the declarations give typed arrays no type parameter, which they have only from TypeScript 5.7 on', () => {
+  const { exports } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+  for (const { types } of Object.values(exports)) {
+    if (types) assert.doesNotMatch(readFileSync(join(PACKAGE, types), 'utf8'), /\b(?:Float|Int|Uint|BigInt|BigUint)\d+(?:Clamped)?Array</, types);
+  }
 });
 
 test('import and require, of the package and of its one-file build', () => {

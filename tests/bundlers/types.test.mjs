@@ -7,6 +7,10 @@ import { newerNode, root } from '../../scripts/lib/proc.mjs';
 
 before(prepare);
 
+const { exports } = JSON.parse(readFileSync(join(root, 'js/package.json'), 'utf8'));
+/** A file that names every entry point: without skipLibCheck the compiler checks all declarations of those. */
+const entries = Object.keys(exports).filter((path) => exports[path].types)
+  .map((path, i) => `export * as entry${i} from '${path.replace('.', 'sinter')}';\n`).join('');
 const usage = readFileSync(join(root, 'js/test/types/usage.ts'), 'utf8');
 const compilerOf = (version) => ['lib/tsc.js', 'bin/tsc'].map((path) => join(home, `node_modules/typescript-${version}`, path)).find(existsSync);
 
@@ -15,10 +19,10 @@ for (const version of ['5.4', '5.9', '7']) {
     for (const [module, moduleResolution] of [['esnext', 'bundler'], ['node16', 'node16'], ['nodenext', 'nodenext']]) {
       for (const skipLibCheck of ['true', 'false']) {
         test(`TypeScript ${version}, ${lib}, ${moduleResolution}, skipLibCheck ${skipLibCheck}`, async () => {
-          const folder = project('types', { 'usage.ts': usage });
+          const folder = project('types', { 'usage.ts': usage, 'entries.ts': entries });
           const options = { target: 'es2022', typeRoots: 'none', lib, module, moduleResolution, skipLibCheck };
           const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-          await execute(folder, newerNode(), [compilerOf(version), '--noEmit', '--strict', ...args, 'usage.ts']);
+          await execute(folder, newerNode(), [compilerOf(version), '--noEmit', '--strict', ...args, 'usage.ts', 'entries.ts']);
         });
       }
     }
