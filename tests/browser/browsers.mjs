@@ -36,10 +36,11 @@ const STOP_LISTENING = `try {
     .unregisterWebDriverWorkerListenerActor();
 } catch {}`;
 
+/** No protocolTimeout, since each test has its own limit: the driver's, 180 s, ends a campaign in a page that takes longer. */
 export const openFirefox = async () => {
   const { default: puppeteer } = await import('puppeteer-core');
   const browser = await puppeteer.launch({
-    browser: 'firefox', executablePath: FIREFOX, headless: true, args: ['--remote-allow-system-access'],
+    browser: 'firefox', executablePath: FIREFOX, headless: true, args: ['--remote-allow-system-access'], protocolTimeout: 0,
   });
   const { connection } = browser;
   const { result: { contexts: [{ context }] } } = await connection.send('browsingContext.getTree', { 'moz:scope': 'chrome' });
