@@ -3,33 +3,32 @@
 
 enum { FOUR = SN_BLOCKS_FOUR, VECTOR = SN_BLOCKS_VECTOR };
 
+/* The low 8 bytes of each. The high 8 are the same, but for places of bytes the next ones. */
 #define BYTES_OF(byte) ((byte)*0x0101010101010101u)
-#define BOTH(half) \
-  { (half), (half) }
-#define EACH_BYTE(byte) BOTH(BYTES_OF(byte))
-#define EACH_WORD(word) BOTH((word)*0x100000001u)
-static const uint64_t constants[N_CONSTANTS][2] = {
-    [TOP_BIT] = EACH_BYTE(128),
-    [LOW_HALF] = EACH_BYTE(15),
-    [UPPER_ONE] = EACH_BYTE(16),
-    [UPPER_TWO] = EACH_BYTE(48),
-    [SIX] = EACH_BYTE(63),
-    [EACH_BIT] = BOTH(0x8040201008040201),
-    [LOW_WORD] = {0, BYTES_OF(1)},
-    [HIGH_WORD] = {BYTES_OF(2), BYTES_OF(3)},
-    [ONES] = BOTH(0x0001000100010001),
-    [MAGNITUDE] = EACH_WORD(0x7fff << 13),
-    [SIGN] = EACH_WORD(0x80000000u),
-    [MOST_FINITE] = EACH_WORD((0x7c00 << 13) - 1),
-    [INFINITE] = EACH_WORD(255u << 23),
-    [BIAS] = EACH_WORD(112 << 23),
-    [LEAST_NORMAL] = EACH_WORD(113 << 23),
+#define WORDS_OF(word) ((word)*0x100000001u)
+static const uint64_t constants[N_CONSTANTS] = {
+    [TOP_BIT] = BYTES_OF(128),
+    [LOW_HALF] = BYTES_OF(15),
+    [UPPER_ONE] = BYTES_OF(16),
+    [UPPER_TWO] = BYTES_OF(48),
+    [SIX] = BYTES_OF(63),
+    [EACH_BIT] = 0x8040201008040201,
+    [LOW_WORD] = BYTES_OF(0),
+    [HIGH_WORD] = BYTES_OF(2),
+    [ONES] = 0x0001000100010001,
+    [MAGNITUDE] = WORDS_OF(0x7fff << 13),
+    [SIGN] = WORDS_OF(0x80000000u),
+    [MOST_FINITE] = WORDS_OF((0x7c00 << 13) - 1),
+    [INFINITE] = WORDS_OF(255u << 23),
+    [BIAS] = WORDS_OF(112 << 23),
+    [LEAST_NORMAL] = WORDS_OF(113 << 23),
 };
 
 void sn_blocks_constants(sn_blocks_body *b) {
   for (int i = 0; i < N_CONSTANTS; i++) {
+    const uint64_t next = i == LOW_WORD || i == HIGH_WORD ? BYTES_OF(1) : 0;
     b->constants[i] = sn_wasm_local(b->w, SN_WASM_TYPE_V128);
-    sn_emit_16(b->w, SN_WASM_v128_const, constants[i]);
+    sn_emit_16(b->w, SN_WASM_v128_const, (const uint64_t[]){constants[i], constants[i] + next});
     set(b, b->constants[i]);
   }
 }

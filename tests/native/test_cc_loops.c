@@ -259,8 +259,6 @@ static bool is_of_bytes(int op) {
   case SN_WASM_i32x4_relaxed_dot_add:
   case SN_WASM_i16x8_relaxed_dot:
   case SN_WASM_i16x8_add:
-  case SN_WASM_i16x8_sub:
-  case SN_WASM_i32_load8_s:
   case SN_WASM_i8x16_eq:
   case SN_WASM_i8x16_swizzle:
   case SN_WASM_i16x8_shl:

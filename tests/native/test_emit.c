@@ -99,8 +99,8 @@ static void offsets_are_unsigned(void **state) {
   begin(&l, &w);
   sn_wasm_function(&w, 1);
   sn_emit_get(&w, 0);
-  sn_emit_memory(&w, SN_WASM_f64_load, UINT32_MAX);
-  const uint8_t expected[] = {0x20, 0, 0x2b, 2, 0xff, 0xff, 0xff, 0xff, 0x0f};
+  sn_emit_memory(&w, SN_WASM_f32_load, UINT32_MAX);
+  const uint8_t expected[] = {0x20, 0, 0x2a, 2, 0xff, 0xff, 0xff, 0xff, 0x0f};
   assert_int_equal(w.body.used, sizeof expected);
   assert_memory_equal(w.body.data, expected, sizeof expected);
   lab_close(&l);
