@@ -5,7 +5,7 @@
 //   jit            emitted modules against the VM       onnx           ONNX's own cases, damaged files
 //   cross          equal results natively and in wasm   webgpu         programs on a graphics processor in software
 //   readme         the programs of all documents        browser        playground, site, package in browsers
-//   metrics        bench/metrics.csv                    browser-timed  the same, how soon a page answers
+//   metrics        bench/metrics.csv                    browser-timed  the same, what compares times
 //   layers         the include direction of src/
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
@@ -85,8 +85,8 @@ const nodeTests = (node, folder, atOnce, { choose = () => true, timeoutMs = TEST
   return exec(node, ['--test', ...options, ...files], countNodeTests, env);
 };
 
-/** The files of tests/browser that ask how soon a page answers, by the clock: nothing else runs beside them. */
-const TIMED = ['answers', 'package', 'playground'];
+/** The files of tests/browser that compare times, or ask how soon a page answers: nothing else runs beside them. */
+const TIMED = ['answers', 'compiler', 'package', 'playground'];
 const isTimed = (name) => TIMED.includes(name);
 /** Whether a file of tests/browser has more cases than it runs in the suites `browser` and `browser-timed`: browsers.mjs. */
 const hasMore = (name) => /\b(BROWSERS|mainOf)\b/.test(readFileSync(join(root, `tests/browser/${name}.test.mjs`), 'utf8'));
