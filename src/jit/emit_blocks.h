@@ -17,8 +17,8 @@ typedef enum sn_blocks_constant {
   UPPER_TWO, /* bits 4 and 5 of each byte */
   SIX,       /* bits 0 to 5 of each byte */
   EACH_BIT,  /* bit j % 8 of byte j */
-  LOW_WORD,  /* places of the bytes that have bits 0 to 15 of a word, of each bit */
-  HIGH_WORD, /* and of bits 16 to 31 */
+  LOW_WORD,  /* for each of bits 0 to 15 of a word, the place of the byte that has it */
+  HIGH_WORD, /* the same for bits 16 to 31 */
   ONES,      /* 1 in 16-bit lanes: the product with it sums adjacent lanes in 32 bits */
   /* in 32-bit lanes: */
   MAGNITUDE, /* the bits of a float16 but its sign, its exponent at the low bits of a float32's exponent */
@@ -43,12 +43,12 @@ typedef struct sn_blocks_body {
   bool twos;     /* products are summed in 16 bits first */
   bool is_large; /* blocks of 256 numbers, which are 8 parts; else a block is one part */
   uint32_t block, q, scales, totals, left; /* positions in the row and in x; parts left */
-  uint32_t tail
-      [SN_BLOCKS_HALVES]; /* addresses of the second and third block behind the last whole four */
-  uint32_t within;        /* mask: the lanes that exist in the last four parts if they are fewer */
+  /* Addresses of the second and third block behind the last whole four. */
+  uint32_t tail[SN_BLOCKS_HALVES];
+  uint32_t within; /* mask: the lanes that exist in the last four parts if they are fewer */
   uint32_t sums, dots[SN_BLOCKS_FOUR], numbers;
-  uint32_t low[SN_BLOCKS_FOUR],
-      high[SN_BLOCKS_HALVES]; /* of a block: bytes that hold bits of several numbers */
+  /* Of a block: bytes that hold bits of several numbers. */
+  uint32_t low[SN_BLOCKS_FOUR], high[SN_BLOCKS_HALVES];
   uint32_t bits, fields, w_scales, w_mins;
   uint32_t small_scales; /* of Q6_K: the scales of eight times 16 numbers, in 16-bit lanes */
   uint32_t constants[N_CONSTANTS];
@@ -107,7 +107,7 @@ void sn_blocks_scales(const sn_blocks_body *b, const sn_block_place at[SN_BLOCKS
 /* The same of the four parts in one half of a large block; its mins are negated. */
 void sn_blocks_scales_of_half(const sn_blocks_body *b, sn_block_place at, bool second);
 
-/* small_scales = those of the 16 numbers of every sum in one half of a block of Q6_K. */
+/* small_scales = the scales of each 16 numbers in one half of a block of Q6_K. */
 void sn_blocks_small_scales(const sn_blocks_body *b, sn_block_place at, bool second);
 
 #endif
