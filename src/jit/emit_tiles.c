@@ -75,12 +75,16 @@ static void add_step(const tiles *t, int p, int step) {
     if (t->narrow) {
       op(t, SN_WASM_i16x8_relaxed_dot);
       add_twos(t, x, step);
-      continue;
+    } else if (t->shorts) {
+      op(t, SN_WASM_i32x4_dot_i16x8_s);
+      get(t, step ? x->dots : t->zero);
+      op(t, SN_WASM_i32x4_add);
+      set(t, x->dots);
+    } else {
+      get(t, step ? x->dots : t->zero);
+      op(t, SN_WASM_i32x4_relaxed_dot_add);
+      set(t, x->dots);
     }
-    if (t->shorts) op(t, SN_WASM_i32x4_dot_i16x8_s);
-    if (!t->shorts || step) get(t, step ? x->dots : t->zero);
-    if (!t->shorts || step) op(t, t->shorts ? SN_WASM_i32x4_add : SN_WASM_i32x4_relaxed_dot_add);
-    set(t, x->dots);
   }
 }
 
